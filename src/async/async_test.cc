@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <optional>
+
+#include "async/blocking_pool.h"
+#include "async/channel.h"
+#include "async/task_group.h"
+#include "async/timers.h"
+
+namespace agenttier::async {
+namespace {
+
+using namespace std::chrono_literals;
+
+Task<void> sleep_and_note(Timers& timers, std::chrono::nanoseconds duration, std::optional<Wake>& note) {
+  note = co_await timers.sleep_for(duration);
+}
+
+Task<void> close_and_note(TaskGroup& group, bool& note) {
+  co_await group.close();
+  note = true;
+}
+
+TEST(TaskGroup, CloseCancelsAndWaits) {
+  boost::asio::io_context loop;
+  FakeTimers timers(loop.get_executor());
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 2});
+  std::optional<Wake> note;
+  bool closed = false;
+  ASSERT_TRUE(group.spawn(sleep_and_note(timers, 1h, note)));
+  loop.poll();
+  EXPECT_FALSE(note.has_value());
+
+  boost::asio::co_spawn(loop, close_and_note(group, closed), boost::asio::detached);
+  loop.restart();
+  loop.poll();
+
+  EXPECT_EQ(note, Wake::kCancelled);
+  EXPECT_TRUE(closed);
+  EXPECT_FALSE(group.spawn(sleep_and_note(timers, 1h, note)));
+}
+
+TEST(TaskGroup, RefusesMoreThanItsLimit) {
+  boost::asio::io_context loop;
+  FakeTimers timers(loop.get_executor());
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  std::optional<Wake> first, second;
+  ASSERT_TRUE(group.spawn(sleep_and_note(timers, 1s, first)));
+  const auto refused = group.spawn(sleep_and_note(timers, 1s, second));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::ErrorCode::kExhausted);
+  loop.poll();
+  timers.advance(1s);
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(first, Wake::kTimeout);
+  EXPECT_EQ(group.size(), 0U);
+}
+
+Task<void> produce(Channel<int>& channel) {
+  for (int i = 0; i < 5; ++i) (void)co_await channel.send(i);
+  channel.close();
+}
+
+Task<void> consume(Channel<int>& channel, std::vector<int>& seen) {
+  while (auto value = co_await channel.receive()) seen.push_back(*value);
+}
+
+TEST(Channel, KeepsOrderAndBound) {
+  boost::asio::io_context loop;
+  Channel<int> channel(loop.get_executor(), 2);
+  std::vector<int> seen;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 2});
+  ASSERT_TRUE(group.spawn(produce(channel)));
+  loop.poll();
+  EXPECT_EQ(channel.size(), 2U);
+  ASSERT_TRUE(group.spawn(consume(channel, seen)));
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+Task<void> run_blocking(BlockingPool& pool, int& result) {
+  result = co_await pool.run([] { return 42; });
+}
+
+TEST(BlockingPool, GivesTheResultOnTheLoop) {
+  boost::asio::io_context loop;
+  BlockingPool pool(1);
+  int result = 0;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(run_blocking(pool, result)));
+  loop.run();
+  EXPECT_EQ(result, 42);
+}
+
+Task<void> wait_limited(Event& event, std::optional<Wake>& note) { note = co_await event.wait_for(1ms); }
+
+TEST(Event, TimesOut) {
+  boost::asio::io_context loop;
+  Event event(loop.get_executor());
+  std::optional<Wake> note;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(wait_limited(event, note)));
+  loop.run();
+  EXPECT_EQ(note, Wake::kTimeout);
+}
+
+}  // namespace
+}  // namespace agenttier::async

@@ -1,0 +1,2 @@
+// The one unit that compiles Boost.Asio's implementation.
+#include <boost/asio/impl/src.hpp>
