@@ -1,0 +1,193 @@
+"""Drives a real `agenttier up`: start, kill, restart, and a count of what it leaves on the machine."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+import time
+import uuid
+
+import httpx
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BIN = pathlib.Path(os.environ.get("AGENTTIER_BIN", ROOT / "build" / "test" / "bin"))
+IMAGES = ROOT / "build" / "images"
+START_SECONDS = 60
+
+
+def eventually(check, seconds=30.0, what="the expected state"):
+    """Returns the first true value of check(); fails after the time limit with the last value."""
+    pause = threading.Event()
+    end = time.monotonic() + seconds
+    while True:
+        value = check()
+        if value:
+            return value
+        assert time.monotonic() < end, f"{what} did not come within {seconds} s; last: {value!r}"
+        pause.wait(0.02)
+
+
+class Sandbox:
+    def __init__(self, server, name):
+        self.server, self.name = server, name
+        self.http = server.client()
+
+    def get(self):
+        return self.http.get(f"/sandboxes/{self.name}")
+
+    def phase(self):
+        reply = self.get()
+        return None if reply.status_code == 404 else reply.json()["status"]
+
+    def exec(self, command, **more):
+        reply = self.http.post(f"/sandboxes/{self.name}/exec", json={"command": command, **more})
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def out(self, command, **more):
+        result = self.exec(command, **more)
+        assert result["exitCode"] == 0, result
+        return result["stdout"]
+
+    def write(self, path, data):
+        reply = self.http.put(f"/sandboxes/{self.name}/files{path}", content=data)
+        assert reply.status_code == 201, reply.text
+
+    def read(self, path):
+        reply = self.http.get(f"/sandboxes/{self.name}/files{path}")
+        assert reply.status_code == 200, reply.text
+        return reply.content
+
+    def stop(self):
+        reply = self.http.post(f"/sandboxes/{self.name}/stop")
+        assert reply.status_code == 200, reply.text
+        self.wait("Stopped")
+
+    def resume(self):
+        reply = self.http.post(f"/sandboxes/{self.name}/resume")
+        assert reply.status_code == 200, reply.text
+        self.wait("Running")
+
+    def wait(self, phase, seconds=60.0):
+        eventually(lambda: self.phase() == phase, seconds, f"{self.name} in phase {phase}")
+
+    def delete(self):
+        reply = self.http.delete(f"/sandboxes/{self.name}")
+        assert reply.status_code in (204, 404), reply.text
+        eventually(lambda: self.phase() is None, 60, f"{self.name} gone")
+
+
+class Server:
+    """One `agenttier up` on its own state folder and a free port."""
+
+    def __init__(self, state_dir, *arguments):
+        self.state_dir = pathlib.Path(state_dir)
+        self.arguments = arguments
+        self.process = None
+        self.log_path = self.state_dir / "server.log"
+        with socket.socket() as probe:  # the same port over restarts
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        for sandbox in self.list_names():
+            self.client().delete(f"/sandboxes/{sandbox}")
+        eventually(lambda: not self.list_names(), 120, "no sandbox left")
+        self.stop()
+
+    def start(self):
+        url_file = self.state_dir / "api.url"
+        url_file.unlink(missing_ok=True)
+        environment = dict(os.environ, AGENTTIER_CONFIG=str(self.state_dir / "cli.json"))
+        log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(
+            [str(BIN / "agenttier"), "up", "--state-dir", str(self.state_dir),
+             "--listen", f"127.0.0.1:{self.port}", "--images", str(IMAGES), *self.arguments],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+            start_new_session=True)
+        log.close()
+
+        def started():
+            assert self.process.poll() is None, f"the server ended: {self.log_tail()}"
+            return url_file.exists() and url_file.read_text().strip()
+
+        self.url = eventually(started, START_SECONDS, "the server's address")
+        self.key = (self.state_dir / "admin.key").read_text().strip()
+
+    def log_tail(self, size=4000):
+        return self.log_path.read_text(errors="replace")[-size:]
+
+    def kill(self):
+        """kill -9 of the server alone; sandboxes go on."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(timeout=30)
+            assert self.process.returncode == 0, self.log_tail()
+
+    def client(self, key=None):
+        return httpx.Client(base_url=self.url + "/api/v1", timeout=120,
+                            headers={"X-API-Key": key or self.key})
+
+    def list_names(self):
+        return [s["name"] for s in self.client().get("/sandboxes").json()["sandboxes"]]
+
+    def create(self, name=None, template="minimal", **more):
+        name = name or "t-" + uuid.uuid4().hex[:10]
+        reply = self.client().post("/sandboxes?wait=running", json={
+            "name": name, "templateRef": {"name": template, "kind": "ClusterSandboxTemplate"}, **more})
+        assert reply.status_code == 201, reply.text
+        made = Sandbox(self, name)
+        assert made.phase() == "Running", made.get().text
+        return made
+
+    def cli(self, *arguments, stdin="", timeout=120, env=None):
+        environment = dict(os.environ, AGENTTIER_CONFIG=str(self.state_dir / "cli.json"), **(env or {}))
+        return subprocess.run([str(BIN / "agenttier"), *arguments], input=stdin, text=True,
+                              capture_output=True, timeout=timeout, env=environment)
+
+
+def machine_state(state_dir):
+    """What sandboxes use on this machine, counted: equal before and after means nothing leaked."""
+    state = str(state_dir)
+    mounts = [line for line in open("/proc/self/mounts") if state in line or "agenttier" in line]
+    links = json.loads(subprocess.run(["ip", "-j", "link"], capture_output=True, text=True).stdout or "[]")
+    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.split("\n")
+    cgroups = []
+    for root, folders, _ in os.walk("/sys/fs/cgroup"):
+        if "agenttier" in root:
+            cgroups += [os.path.join(root, folder) for folder in folders]
+    rules = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True).stdout
+    folders = []
+    for part in ("sandboxes", "volumes", "runc"):
+        path = pathlib.Path(state_dir) / part
+        folders += [str(child) for child in path.iterdir()] if path.is_dir() else []
+    runtimes = [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_runtime(pid)]
+    return {
+        "mounts": len([m for m in mounts if "/sandboxes/" in m or "/volumes/" in m]),
+        "veths": len([k for k in links if k["ifname"].startswith(("at", "veth"))
+                      and k.get("linkinfo", {}).get("info_kind") == "veth" or
+                      k["ifname"].startswith("at-") and "@" in k.get("ifname", "")]),
+        "namespaces": len([n for n in namespaces if n.strip()]),
+        "cgroups": len(cgroups),
+        "rules": rules.count("\n"),
+        "folders": len(folders),
+        "runtimes": len(runtimes),
+    }
+
+
+def _is_runtime(pid):
+    try:
+        return b"/.agenttier/runtime" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
