@@ -97,6 +97,25 @@ TEST(BlockingPool, GivesTheResultOnTheLoop) {
   EXPECT_EQ(result, 42);
 }
 
+Task<void> note_cancellation(BlockingPool& pool, std::optional<bool>& cancelled) {
+  (void)co_await pool.run([] { return 1; });
+  cancelled = co_await is_cancelled();
+}
+
+// A task that is cancelled while it waits for a blocking call must learn of it, or its loop never ends.
+TEST(BlockingPool, KeepsACancellationThatArrivesDuringTheCall) {
+  boost::asio::io_context loop;
+  BlockingPool pool(1);
+  std::optional<bool> cancelled;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(note_cancellation(pool, cancelled)));
+  // The result comes back through the loop, which has not run since the task began to wait.
+  loop.run_one();
+  group.cancel_all();
+  loop.run();
+  EXPECT_EQ(cancelled, true);
+}
+
 Task<void> wait_limited(Event& event, std::optional<Wake>& note) { note = co_await event.wait_for(1ms); }
 
 TEST(Event, TimesOut) {

@@ -1,13 +1,17 @@
 #pragma once
-// A BlockingPool runs blocking calls (mount, runc, fsync) on its own threads, so that the loop never
-// waits for the kernel. The callable runs to its end even if the waiting task is cancelled: nothing
-// is left half done. It must own what it uses, or use what outlives the pool's join.
+// A BlockingPool runs blocking calls (mount, runc, fsync) on its own threads, so that the loop
+// never waits for the kernel. The callable runs to its end even if the waiting task is cancelled:
+// nothing is left half done, its result is awaited, and is_cancelled() tells of the cancellation
+// afterwards. The callable must not throw, and must own what it uses or use what outlives the
+// pool's join.
 //
 // Example:
 //   auto made = co_await blocking.run([path] { return make_directory(path); });
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstddef>
@@ -25,24 +29,43 @@ class BlockingPool {
 
   template <class F>
   Task<std::invoke_result_t<F>> run(F function) {
-    // The call is shielded from cancellation: its result is awaited whatever happens.
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-      co_await boost::asio::co_spawn(pool_.get_executor(), call(std::move(function)), boost::asio::use_awaitable);
-      co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+    using T = std::invoke_result_t<F>;
+    namespace asio = boost::asio;
+    // No cancellation slot is touched, so the task's state keeps what arrives meanwhile.
+    if constexpr (std::is_void_v<T>) {
+      co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
+          Initiate<F>{pool_}, asio::use_awaitable, std::move(function));
     } else {
-      auto result = co_await boost::asio::co_spawn(pool_.get_executor(), call(std::move(function)),
-                                                   boost::asio::use_awaitable);
-      co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-      co_return result;
+      co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(T)>(
+          Initiate<F>{pool_}, asio::use_awaitable, std::move(function));
     }
   }
 
  private:
   template <class F>
-  static Task<std::invoke_result_t<F>> call(F function) {
-    co_return function();
-  }
+  struct Initiate {
+    boost::asio::thread_pool& pool;
+
+    template <class Handler>
+    void operator()(Handler handler, F function) const {
+      // The guard keeps the loop running until the result is back on it.
+      auto guard = boost::asio::make_work_guard(boost::asio::get_associated_executor(handler));
+      auto call = [guard = std::move(guard), handler = std::move(handler),
+                   function = std::move(function)]() mutable {
+        auto executor = guard.get_executor();
+        if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+          function();
+          boost::asio::post(executor, std::move(handler));
+        } else {
+          auto complete = [handler = std::move(handler), result = function()]() mutable {
+            std::move(handler)(std::move(result));
+          };
+          boost::asio::post(executor, std::move(complete));
+        }
+      };
+      boost::asio::post(pool, std::move(call));
+    }
+  };
 
   boost::asio::thread_pool pool_;
 };
