@@ -2,10 +2,10 @@
 // The client of the Kubernetes API: verbs on objects, generic over kinds.
 //
 // It speaks through an http::Client, so the same code reaches the embedded store in process and a
-// kube-apiserver over TLS. Objects travel as JSON; typed.h wraps these verbs for the generated types.
-// Errors carry the server's Status: kNotFound, kExists, kConflict, kInvalid with causes, kDenied,
-// kExhausted and kUnavailable with retry_after. A watch that is too old ends with kNotFound and the
-// reason "expired" (410 Gone): list again.
+// kube-apiserver over TLS. Objects travel as JSON; typed.h wraps these verbs for the generated
+// types. Errors carry the server's Status: kNotFound, kExists, kConflict, kInvalid with causes,
+// kDenied, kExhausted and kUnavailable with retry_after. A watch that is too old ends with
+// kNotFound and the reason "expired" (410 Gone): list again.
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -27,7 +27,7 @@ namespace agenttier::kube {
 namespace json = boost::json;
 
 struct ObjectKey {
-  std::string ns;    // empty for cluster-scoped kinds
+  std::string ns;  // empty for cluster-scoped kinds
   std::string name;
   auto operator<=>(const ObjectKey&) const = default;
   std::string text() const { return ns.empty() ? name : ns + "/" + name; }
@@ -79,9 +79,9 @@ struct DeleteOptions {
 };
 
 struct ClientOptions {
-  std::string authority;       // "host:port"; empty in process
-  std::string bearer_token;    // empty in process
-  std::string field_manager;   // who writes: "agenttier-controller"
+  std::string authority;      // "host:port"; empty in process
+  std::string bearer_token;   // empty in process
+  std::string field_manager;  // who writes: "agenttier-controller"
 };
 
 class Client {
@@ -98,11 +98,13 @@ class Client {
   // Fails with kConflict unless metadata.resourceVersion is current (when present).
   async::Task<base::Result<json::object>> update(api::ResourceType type, json::object object,
                                                  Subresource subresource = Subresource::kNone);
-  async::Task<base::Result<json::object>> patch(api::ResourceType type, ObjectKey key, PatchType patch_type,
-                                                json::value patch,
+  async::Task<base::Result<json::object>> patch(api::ResourceType type, ObjectKey key,
+                                                PatchType patch_type, json::value patch,
                                                 Subresource subresource = Subresource::kNone);
-  async::Task<base::Status> remove(api::ResourceType type, ObjectKey key, DeleteOptions options = {});
-  async::Task<base::Result<std::unique_ptr<WatchStream>>> watch(api::ResourceType type, WatchOptions options);
+  async::Task<base::Status> remove(api::ResourceType type, ObjectKey key,
+                                   DeleteOptions options = {});
+  async::Task<base::Result<std::unique_ptr<WatchStream>>> watch(api::ResourceType type,
+                                                                WatchOptions options);
 
  private:
   http::Client& transport_;
