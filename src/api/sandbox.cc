@@ -9,6 +9,29 @@ constexpr std::string_view kSandboxSpecDesiredState[] = {"Running", "Stopped"};
 constexpr std::string_view kSandboxSpecMode[] = {"code", "agent"};
 }  // namespace
 
+base::Result<PortRequest> PortRequest::from_json(const boost::json::value& value,
+                                                 std::string_view path, Decode mode) {
+  return codec::read_root<PortRequest>(value, path, mode);
+}
+
+base::Result<PortRequest> PortRequest::from_json(const boost::json::object& object,
+                                                 std::string_view path, Decode mode) {
+  return codec::read_root<PortRequest>(object, path, mode);
+}
+
+void PortRequest::read(codec::ObjectReader& in, PortRequest& out) {
+  in.get("port", out.port,
+         {.need = codec::Need::kRequired, .format = codec::Format::kInt32, .min = 1, .max = 65535});
+  in.get("protocol", out.protocol, {.max = 16});
+}
+
+boost::json::object PortRequest::to_json() const {
+  codec::ObjectWriter out;
+  out.always("port", port);
+  out.put("protocol", protocol);
+  return std::move(out).take();
+}
+
 base::Result<SandboxSpec> SandboxSpec::from_json(const boost::json::value& value,
                                                  std::string_view path, Decode mode) {
   return codec::read_root<SandboxSpec>(value, path, mode);
@@ -40,6 +63,7 @@ void SandboxSpec::read(codec::ObjectReader& in, SandboxSpec& out) {
   in.get("createdBy", out.created_by);
   in.get("sharing", out.sharing);
   in.get("cloneFromSnapshot", out.clone_from_snapshot);
+  in.get("forwardedPorts", out.forwarded_ports, {.max = 64});
 }
 
 boost::json::object SandboxSpec::to_json() const {
@@ -64,6 +88,7 @@ boost::json::object SandboxSpec::to_json() const {
   out.put("createdBy", created_by);
   out.put("sharing", sharing);
   out.put("cloneFromSnapshot", clone_from_snapshot);
+  out.put("forwardedPorts", forwarded_ports);
   return std::move(out).take();
 }
 

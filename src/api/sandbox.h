@@ -23,6 +23,21 @@ namespace codec {
 class ObjectReader;
 }
 
+struct PortRequest {
+  std::int64_t port = 0;
+  std::optional<std::string> protocol;
+
+  static base::Result<PortRequest> from_json(const boost::json::value& value,
+                                             std::string_view path = {},
+                                             Decode mode = Decode::kLenient);
+  static base::Result<PortRequest> from_json(const boost::json::object& object,
+                                             std::string_view path = {},
+                                             Decode mode = Decode::kLenient);
+  boost::json::object to_json() const;
+  static void read(codec::ObjectReader& in, PortRequest& out);
+  bool operator==(const PortRequest&) const = default;
+};
+
 // What the sandbox should be. What is absent comes from its template.
 struct SandboxSpec {
   // Absent means Running. Stopped takes the pod away and keeps the disk.
@@ -46,6 +61,8 @@ struct SandboxSpec {
   std::optional<UserIdentity> created_by;
   std::optional<SharingSpec> sharing;
   std::optional<std::string> clone_from_snapshot;
+  // Ports of the sandbox that its owner opened to previews.
+  std::vector<PortRequest> forwarded_ports;
 
   static base::Result<SandboxSpec> from_json(const boost::json::value& value,
                                              std::string_view path = {},
