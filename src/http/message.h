@@ -1,8 +1,8 @@
 #pragma once
 // HTTP requests and responses as plain values, and bodies as streams of bytes.
 //
-// A body is either bytes in memory or a BodyReader that gives pieces as they come, so that a file of
-// any size passes in constant memory. Nothing here includes Boost.Beast.
+// A body is either bytes in memory or a BodyReader that gives pieces as they come, so that a file
+// of any size passes in constant memory. Nothing here includes Boost.Beast.
 
 #include <cstdint>
 #include <functional>
@@ -48,8 +48,8 @@ class BodyReader {
 class Body {
  public:
   Body() = default;
-  Body(std::string bytes) : content_(std::move(bytes)) {}                          // NOLINT: implicit
-  Body(const char* text) : content_(std::string(text)) {}                          // NOLINT: implicit
+  Body(std::string bytes) : content_(std::move(bytes)) {}  // NOLINT: implicit
+  Body(const char* text) : content_(std::string(text)) {}  // NOLINT: implicit
   // `length` is the exact number of bytes, if known; without it the message is chunked.
   Body(std::unique_ptr<BodyReader> reader, std::optional<std::uint64_t> length = std::nullopt)
       : content_(std::move(reader)), length_(length) {}
@@ -70,11 +70,11 @@ class Body {
 
 struct Request {
   std::string method = "GET";
-  std::string target = "/";   // path and query, percent-encoded, as on the wire
-  std::string authority;      // client: "host:port" to connect to; server: the Host header
+  std::string target = "/";  // path and query, percent-encoded, as on the wire
+  std::string authority;     // client: "host:port" to connect to; server: the Host header
   Headers headers;
   Body body;
-  std::string peer_address;   // server: address of the TCP peer, without its port
+  std::string peer_address;  // server: address of the TCP peer, without its port
 };
 
 class WebSocket;

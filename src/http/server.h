@@ -20,12 +20,17 @@ namespace agenttier::http {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                          // 0: any free port
-  std::size_t connections_max = 4096;              // more are refused by closing them
+  std::uint16_t port = 0;              // 0: any free port
+  std::size_t connections_max = 4096;  // more are refused by closing them
   std::uint32_t head_bytes_max = 64 * 1024;
-  std::chrono::milliseconds head_time_max{5000};   // from connection or end of the last request's first byte
+  std::chrono::milliseconds head_time_max{
+      5000};  // from connection or end of the last request's first byte
   std::chrono::milliseconds idle_time_max{120000};
-  std::chrono::milliseconds write_time_max{60000}; // a peer that takes nothing for so long is dropped
+  std::chrono::milliseconds body_idle_time_max{120000};  // between two pieces of a request's body
+  std::chrono::milliseconds write_time_max{
+      60000};  // a peer that takes nothing for so long is dropped
+  std::chrono::milliseconds websocket_idle_time_max{
+      120000};  // without a sign of life, pings included
   std::size_t websocket_message_bytes_max = 4 * 1024 * 1024;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// A Service answers requests; a Client sends them. A Service can be used as a Client without a socket
-// (in_process.h), which is how the control plane talks to the embedded store and how tests talk to
-// everything.
+// A Service answers requests; a Client sends them. A Service can be used as a Client without a
+// socket (in_process.h), which is how the control plane talks to the embedded store and how tests
+// talk to everything.
 //
 // A handler that awaits is cancelled when its client goes away. handle() never fails: an error is a
 // Response.
@@ -26,7 +26,8 @@ class Client {
   virtual async::Task<base::Result<Response>> send(Request request) = 0;
 };
 
-// {"error": reason or code name, "message": text, "causes"?: [{field,message}]}, Retry-After if set.
+// {"error": reason or code name, "message": text, "causes"?: [{field,message}]}, Retry-After if
+// set.
 Response error_response(const base::Error& error);
 Response json_response(int status, std::string json_text);
 Response text_response(int status, std::string text);

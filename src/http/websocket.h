@@ -1,8 +1,8 @@
 #pragma once
 // A WebSocket connection (RFC 6455), server or client side.
 //
-// One task reads and one task writes at a time. Pings are answered by the implementation; a peer that
-// answers none for `websocket_idle_time_max` (server.h: two minutes) is dropped.
+// One task reads and one task writes at a time. Pings are answered by the implementation; a peer
+// that answers none for `websocket_idle_time_max` (server.h: two minutes) is dropped.
 
 #include <cstdint>
 #include <string>
