@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import cpp, model  # noqa: E402
+from generator import cpp, model, routes  # noqa: E402
 
 CLANG_FORMAT = "clang-format-16"
 API = "src/api"
@@ -26,6 +26,9 @@ def outputs(loaded: model.Model) -> dict[str, str]:
     for header in loaded.headers:
         files[f"{API}/{header.name}.h"] = cpp.header_text(header, loaded)
         files[f"{API}/{header.name}.cc"] = cpp.source_text(header)
+    operations = routes.load(loaded)
+    files[f"{API}/routes.h"] = routes.header_text(operations)
+    files[f"{API}/routes.cc"] = routes.source_text()
     return files
 
 

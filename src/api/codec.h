@@ -163,6 +163,7 @@ void decode(const Node& node, const Rule& rule, std::map<std::string, T>& out) {
 
 template <class T>
 void decode(const Node& node, const Rule& rule, std::optional<T>& out) {
+  if (node.value.is_null()) return;
   decode(node, rule, out.emplace());
 }
 
@@ -195,6 +196,11 @@ json::value encode_int_or_string(const std::string& value);
 template <Record T>
 json::value encode(const T& value) {
   return value.to_json();
+}
+
+template <class T>
+json::value encode(const std::optional<T>& value) {
+  return value ? encode(*value) : json::value();
 }
 
 template <class T>

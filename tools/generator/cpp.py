@@ -37,7 +37,10 @@ def element_type(where: str, schema: dict) -> str:
     if kind == "array":
         return f"std::vector<{element_type(where, schema['items'])}>"
     if kind == "object":
-        return f"std::map<std::string, {element_type(where, schema['additionalProperties'])}>"
+        value = element_type(where, schema["additionalProperties"])
+        if schema["additionalProperties"].get("x-nullable"):
+            value = f"std::optional<{value}>"
+        return f"std::map<std::string, {value}>"
     plain = {"string": "std::string", "integer": "std::int64_t", "number": "double",
              "boolean": "bool"}
     if kind not in plain:
@@ -99,14 +102,16 @@ class Member:
             for suffix in ("imum", "Length", "Items", "Properties"):
                 if keyword + suffix in schema:
                     parts.append(f"{name} = {schema[keyword + suffix]}")
-        if schema.get("enum"):
-            parts.append(f".one_of = {self.enum_name(owner)}")
-        elif isinstance(schema.get("items"), dict) and schema["items"].get("enum"):
+        if self.enum_values():
             parts.append(f".one_of = {self.enum_name(owner)}")
         return "{" + ", ".join(parts) + "}" if parts else ""
 
     def enum_values(self) -> list[str]:
-        return self.schema.get("enum") or (self.schema.get("items") or {}).get("enum") or []
+        for source in (self.schema, self.schema.get("items"),
+                       self.schema.get("additionalProperties")):
+            if isinstance(source, dict) and source.get("enum"):
+                return source["enum"]
+        return []
 
     def enum_name(self, owner: Type) -> str:
         return f"k{owner.name}{self.json_name[0].upper()}{self.json_name[1:]}"

@@ -21,7 +21,7 @@ KNOWN_KEYWORDS = {
     "$ref", "additionalProperties", "default", "deprecated", "description", "enum", "format",
     "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength",
     "minProperties", "minimum", "properties", "required", "type", "x-free-form", "x-key-format",
-    "x-kind", "x-kubernetes-list-map-keys", "x-kubernetes-list-type", "x-kubernetes-map-type",
+    "x-kind", "x-nullable", "x-kubernetes-list-map-keys", "x-kubernetes-list-type", "x-kubernetes-map-type",
     "x-plain", "x-strict",
 }
 
