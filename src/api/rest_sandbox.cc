@@ -6,6 +6,7 @@
 namespace agenttier::api {
 namespace {
 constexpr std::string_view kTemplateChoiceKind[] = {"ClusterSandboxTemplate", "SandboxTemplate"};
+constexpr std::string_view kCreateSandboxRequestMode[] = {"code", "agent"};
 constexpr std::string_view kPatchSandboxReplyApplied[] = {"immediately", "on-restart"};
 constexpr std::string_view kStateChangeReplyStatus[] = {"stopping", "resuming"};
 }  // namespace
@@ -50,6 +51,7 @@ void CreateSandboxRequest::read(codec::ObjectReader& in, CreateSandboxRequest& o
   in.get("name", out.name, {.need = codec::Need::kRequired, .format = codec::Format::kDnsLabel});
   in.get("namespace", out.ns, {.format = codec::Format::kDnsLabel});
   in.get("templateRef", out.template_ref, {.need = codec::Need::kRequired});
+  in.get("mode", out.mode, {.one_of = kCreateSandboxRequestMode});
   in.get("timeout", out.timeout, {.format = codec::Format::kPositiveDuration});
   in.get("idleTimeout", out.idle_timeout, {.format = codec::Format::kPositiveDuration});
   in.get("storage", out.storage);
@@ -68,6 +70,7 @@ boost::json::object CreateSandboxRequest::to_json() const {
   out.always("name", name);
   out.put("namespace", ns);
   out.always("templateRef", template_ref);
+  out.put("mode", mode);
   out.put("timeout", timeout);
   out.put("idleTimeout", idle_timeout);
   out.put("storage", storage);
@@ -122,6 +125,7 @@ void SandboxView::read(codec::ObjectReader& in, SandboxView& out) {
   in.get("reason", out.reason);
   in.get("message", out.message, {.need = codec::Need::kRequired});
   in.get("podName", out.pod_name, {.need = codec::Need::kRequired});
+  in.get("podIP", out.pod_ip);
   in.get("pvcName", out.pvc_name, {.need = codec::Need::kRequired});
   in.get("templateRef", out.template_ref, {.need = codec::Need::kRequired});
   in.get("mode", out.mode, {.need = codec::Need::kRequired});
@@ -152,6 +156,7 @@ boost::json::object SandboxView::to_json() const {
   out.put("reason", reason);
   out.always("message", message);
   out.always("podName", pod_name);
+  out.put("podIP", pod_ip);
   out.always("pvcName", pvc_name);
   out.always("templateRef", template_ref);
   out.always("mode", mode);

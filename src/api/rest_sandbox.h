@@ -43,6 +43,7 @@ struct CreateSandboxRequest {
   std::string name;
   std::optional<std::string> ns;
   TemplateChoice template_ref;
+  std::optional<std::string> mode;  // That of the template if absent.
   std::optional<std::string> timeout;
   std::optional<std::string> idle_timeout;
   std::optional<StorageSpec> storage;
@@ -90,6 +91,7 @@ struct SandboxView {
   std::string reason;
   std::string message;
   std::string pod_name;
+  std::string pod_ip;
   std::string pvc_name;
   std::string template_ref;  // The name of the template.
   std::string mode;
