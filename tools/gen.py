@@ -14,10 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import cpp, model, routes  # noqa: E402
+from generator import cpp, crd, model, openapi, routes  # noqa: E402
 
 CLANG_FORMAT = "clang-format-16"
 API = "src/api"
+CRDS = "charts/agenttier/crds"
 
 
 def outputs(loaded: model.Model) -> dict[str, str]:
@@ -29,6 +30,16 @@ def outputs(loaded: model.Model) -> dict[str, str]:
     operations = routes.load(loaded)
     files[f"{API}/routes.h"] = routes.header_text(operations)
     files[f"{API}/routes.cc"] = routes.source_text()
+    for kind in loaded.kinds():
+        if kind.kind.get("crd"):
+            name = f"{kind.kind['group']}_{kind.kind['plural']}.yaml"
+            files[f"{CRDS}/{name}"] = crd.crd_yaml(loaded, kind)
+    files[f"{API}/crds.h"] = crd.header_text()
+    files[f"{API}/crds.cc"] = crd.source_text(loaded)
+    document = openapi.document(loaded, operations, routes.load_errors())
+    files["schema/openapi.json"] = openapi.json_text(document)
+    files[f"{API}/openapi.h"] = openapi.header_text()
+    files[f"{API}/openapi.cc"] = openapi.source_text(document)
     return files
 
 

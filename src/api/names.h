@@ -62,10 +62,9 @@ inline constexpr std::string_view kActionAnnotation = "agenttier.io/action";  //
 inline constexpr std::string_view kActionStop = "stop";
 // Starts a sandbox that stopped or failed although its spec wants it to run.
 inline constexpr std::string_view kActionResume = "resume";
+inline constexpr std::string_view kActionStart = "start";  // the same as resume
 // Before the name of a volume claim, in spec.cloneFromSnapshot: the disk is copied from that claim.
 inline constexpr std::string_view kCloneFromClaimPrefix = "PersistentVolumeClaim/";
-inline constexpr std::string_view kActionResume = "resume";
-inline constexpr std::string_view kActionStart = "start";  // the same as resume
 inline constexpr std::string_view kCreatedByAnnotation = "agenttier.io/created-by";  // on a pod
 // On a pod whose sandbox container the node agent starts with the runtime as pid 1.
 inline constexpr std::string_view kRuntimeAnnotation = "agenttier.io/runtime";

@@ -99,7 +99,8 @@ base::Result<NetworkPort> NetworkPort::from_json(const boost::json::object& obje
 
 void NetworkPort::read(codec::ObjectReader& in, NetworkPort& out) {
   in.get("protocol", out.protocol);
-  in.get("port", out.port, {.need = codec::Need::kRequired, .format = codec::Format::kInt32});
+  in.get("port", out.port,
+         {.need = codec::Need::kRequired, .format = codec::Format::kInt32, .min = 1, .max = 65535});
 }
 
 boost::json::object NetworkPort::to_json() const {
@@ -122,7 +123,7 @@ base::Result<ServiceReference> ServiceReference::from_json(const boost::json::ob
 void ServiceReference::read(codec::ObjectReader& in, ServiceReference& out) {
   in.get("name", out.name, {.need = codec::Need::kRequired});
   in.get("namespace", out.ns);
-  in.get("port", out.port, {.format = codec::Format::kInt32});
+  in.get("port", out.port, {.format = codec::Format::kInt32, .min = 0, .max = 65535});
 }
 
 boost::json::object ServiceReference::to_json() const {
