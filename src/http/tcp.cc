@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
-#include <variant>
+#include <tuple>
 #include <vector>
 
 namespace agenttier::http {
@@ -26,29 +24,52 @@ bool is_port(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
 }
 
-async::Task<base::Result<TcpSocket>> resolve_and_connect(Authority authority) {
-  const auto executor = co_await async::current_executor();
+// What a connection attempt uses; shared with its timer, which may fire last.
+struct Attempt {
+  explicit Attempt(const async::Executor& executor)
+      : resolver(executor), socket(executor), timer(executor) {}
+
+  void stop() {
+    timed_out = true;
+    error_code ignored;
+    resolver.cancel();
+    socket.close(ignored);
+  }
+
+  tcp::resolver resolver;
+  TcpSocket socket;
+  asio::steady_timer timer;
+  bool timed_out = false;
+};
+
+async::Task<base::Result<std::vector<tcp::endpoint>>> resolve(std::shared_ptr<Attempt> attempt,
+                                                              Authority authority) {
   std::vector<tcp::endpoint> endpoints;
   error_code error;
   const auto address = asio::ip::make_address(authority.host, error);
   if (!error) {
     endpoints.emplace_back(address, static_cast<std::uint16_t>(std::stoi(authority.port)));
-  } else {
-    tcp::resolver resolver(executor);
-    auto [failure, found] = co_await resolver.async_resolve(authority.host, authority.port, kTuple);
-    if (failure) co_return base::unavailable("resolve the name: " + failure.message());
-    for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+    co_return endpoints;
   }
-  TcpSocket socket(executor);
-  auto [failure, chosen] = co_await asio::async_connect(socket, endpoints, kTuple);
-  if (failure) co_return base::unavailable(failure.message());
-  co_return base::Result<TcpSocket>(std::move(socket));
+  auto [failure, found] =
+      co_await attempt->resolver.async_resolve(authority.host, authority.port, kTuple);
+  if (failure) co_return base::unavailable("resolve the name: " + failure.message());
+  for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+  co_return endpoints;
 }
 
-async::Task<void> wait(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await async::current_executor());
-  timer.expires_after(time);
-  co_await timer.async_wait(kTuple);
+async::Task<base::Status> resolve_and_connect(std::shared_ptr<Attempt> attempt,
+                                              Authority authority) {
+  AT_CO_TRY(const auto endpoints, co_await resolve(attempt, std::move(authority)));
+  error_code failure = asio::error::host_not_found;
+  for (const tcp::endpoint& endpoint : endpoints) {
+    if (attempt->timed_out || co_await async::is_cancelled()) break;
+    error_code ignored;
+    attempt->socket.close(ignored);
+    std::tie(failure) = co_await attempt->socket.async_connect(endpoint, kTuple);
+    if (!failure) co_return base::Status();
+  }
+  co_return base::unavailable(failure.message());
 }
 
 }  // namespace
@@ -125,17 +146,22 @@ base::Result<Authority> parse_authority(const std::string& text) {
 
 async::Task<base::Result<TcpSocket>> connect_tcp(std::string authority,
                                                  std::chrono::milliseconds time_max) {
-  using namespace asio::experimental::awaitable_operators;
   AT_CO_TRY(Authority parsed, parse_authority(authority));
-  auto outcome = co_await (resolve_and_connect(std::move(parsed)) || wait(time_max));
-  if (co_await async::is_cancelled()) co_return base::cancelled("connect to " + authority);
-  if (outcome.index() == 1) {
-    co_return base::deadline_exceeded("connect to " + authority + ": no answer within " +
+  const auto attempt = std::make_shared<Attempt>(co_await async::current_executor());
+  attempt->timer.expires_after(time_max);
+  attempt->timer.async_wait([attempt](const error_code& error) {
+    if (!error) attempt->stop();
+  });
+  auto connected = co_await resolve_and_connect(attempt, std::move(parsed));
+  attempt->timer.cancel();
+  const std::string step = "connect to " + authority;
+  if (co_await async::is_cancelled()) co_return base::cancelled(step);
+  if (attempt->timed_out) {
+    co_return base::deadline_exceeded(step + ": no answer within " +
                                       std::to_string(time_max.count()) + " ms");
   }
-  auto socket = std::get<0>(std::move(outcome));
-  if (!socket) co_return std::move(socket).error().context("connect to " + authority);
-  co_return socket;
+  if (!connected) co_return std::move(connected).error().context(step);
+  co_return base::Result<TcpSocket>(std::move(attempt->socket));
 }
 
 }  // namespace agenttier::http
