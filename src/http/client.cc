@@ -108,10 +108,9 @@ class PoolingClient final : public NetworkClient {
   async::Task<base::Status> send_request(Lease& lease, Request& request, std::string head,
                                          HeadFraming framing);
   async::Task<base::Result<MessageHead>> receive_head(std::shared_ptr<Link> link,
-                                                      std::shared_ptr<MessageParser> parser,
                                                       BodyPresence body);
   async::Task<base::Status> settle_upload(Lease& lease, int status);
-  Response make_response(Lease lease, MessageHead head, std::shared_ptr<MessageParser> parser);
+  Response make_response(Lease lease, MessageHead head);
 
   async::Executor executor_;
   const ClientOptions options_;
@@ -152,13 +151,12 @@ async::Task<base::Result<std::shared_ptr<Link>>> PoolingClient::connect(std::str
 // `request` lives in send(), which awaits this.
 async::Task<base::Result<Response>> PoolingClient::exchange(Lease lease, Request& request,
                                                             std::string head, HeadFraming framing) {
-  auto parser = std::make_shared<MessageParser>(options_.head_bytes_max);
   const auto presence = request.method == "HEAD" ? BodyPresence::kOmitted : BodyPresence::kNormal;
   base::Result<MessageHead> received = base::internal("no head");
   if (auto sent = co_await send_request(lease, request, std::move(head), framing); !sent) {
     received = std::move(sent).error();
   } else {
-    received = co_await receive_head(lease.link, parser, presence);
+    received = co_await receive_head(lease.link, presence);
   }
   if (!received) {
     lease.link->abort();
@@ -174,7 +172,7 @@ async::Task<base::Result<Response>> PoolingClient::exchange(Lease lease, Request
     co_return std::move(received).error();
   }
   AT_CO_OK(co_await settle_upload(lease, received->status));
-  co_return make_response(std::move(lease), *std::move(received), std::move(parser));
+  co_return make_response(std::move(lease), *std::move(received));
 }
 
 async::Task<base::Status> PoolingClient::send_request(Lease& lease, Request& request,
@@ -199,21 +197,22 @@ async::Task<base::Status> PoolingClient::send_request(Lease& lease, Request& req
   co_return spawned;
 }
 
-async::Task<base::Result<MessageHead>> PoolingClient::receive_head(
-    std::shared_ptr<Link> link, std::shared_ptr<MessageParser> parser, BodyPresence body) {
+async::Task<base::Result<MessageHead>> PoolingClient::receive_head(std::shared_ptr<Link> link,
+                                                                   BodyPresence body) {
+  HeadParser parser(options_.head_bytes_max);
   if (options_.response_time_max.count() > 0) link->set_read_deadline(options_.response_time_max);
   for (int interim = 0; interim < kInterimResponsesMax; ++interim) {
-    parser->start_response(body);
-    while (!parser->head_done()) {
+    parser.start_response(body);
+    while (!parser.head_done()) {
       if (!link->data().empty()) {
-        auto used = parser->parse_head(link->data());
+        auto used = parser.parse_head(link->data());
         if (!used) co_return base::unavailable("response: " + used.error().message);
         link->consume(*used);
-        if (parser->head_done()) break;
+        if (parser.head_done()) break;
       }
       AT_CO_OK(co_await link->wait_more());
     }
-    auto head = parser->take_head();
+    auto head = parser.take_head();
     if (head.status == 101) co_return base::unavailable("response: an upgrade that was not asked");
     if (head.status / 100 == 1) continue;
     link->clear_read_deadline();
@@ -232,12 +231,10 @@ async::Task<base::Status> PoolingClient::settle_upload(Lease& lease, int status)
   co_return base::Status();
 }
 
-Response PoolingClient::make_response(Lease lease, MessageHead head,
-                                      std::shared_ptr<MessageParser> parser) {
+Response PoolingClient::make_response(Lease lease, MessageHead head) {
   if (head.persistence == Persistence::kClose) lease.persistence = Persistence::kClose;
   const auto link = lease.link;
-  auto body =
-      std::make_shared<IncomingBody>(link, std::move(parser), head, std::chrono::milliseconds(0));
+  auto body = std::make_shared<IncomingBody>(link, head, std::chrono::milliseconds(0));
   Response response;
   response.status = head.status;
   response.headers = std::move(head.headers);

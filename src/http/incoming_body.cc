@@ -7,16 +7,13 @@
 namespace agenttier::http {
 namespace {
 
-// A chunk's header line, or all trailers together.
-constexpr std::size_t kChunkHeaderBytesMax = 64 * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-IncomingBody::IncomingBody(std::shared_ptr<Link> link, std::shared_ptr<MessageParser> parser,
-                           const MessageHead& head, std::chrono::milliseconds idle_time_max)
+IncomingBody::IncomingBody(std::shared_ptr<Link> link, const MessageHead& head,
+                           std::chrono::milliseconds idle_time_max)
     : link_(std::move(link)),
-      parser_(std::move(parser)),
       framing_(head.framing),
       left_(head.content_length),
       idle_time_max_(idle_time_max),
@@ -79,19 +76,14 @@ async::Task<base::Result<std::string>> IncomingBody::read_length() {
 async::Task<base::Result<std::string>> IncomingBody::read_chunks() {
   std::string piece;
   link_->set_read_bytes(kPieceBytes);
-  while (piece.empty()) {
+  while (true) {
     const std::string_view data = link_->data().substr(0, kPieceBytes);
-    AT_CO_TRY(const std::size_t used, parser_->parse_chunks(data, piece));
-    if (parser_->chunks_done()) finish();
+    AT_CO_TRY(const std::size_t used, chunks_.decode(data, piece));
+    if (chunks_.done()) finish();
     link_->consume(used);
-    if (done_) co_return piece;
-    if (used > 0 || !piece.empty()) continue;
-    if (data.size() >= kChunkHeaderBytesMax) {
-      co_return base::invalid("a chunk header or the trailers are larger than the limit");
-    }
+    if (done_ || !piece.empty()) co_return piece;
     AT_CO_OK(co_await wait_more());
   }
-  co_return piece;
 }
 
 async::Task<base::Result<std::string>> IncomingBody::read_to_end() {

@@ -13,6 +13,7 @@
 
 #include "async/task.h"
 #include "base/result.h"
+#include "http/chunk_decoder.h"
 #include "http/link.h"
 #include "http/parser.h"
 
@@ -21,8 +22,8 @@ namespace agenttier::http {
 class IncomingBody {
  public:
   // `idle_time_max` limits the wait for each piece; zero: no limit.
-  IncomingBody(std::shared_ptr<Link> link, std::shared_ptr<MessageParser> parser,
-               const MessageHead& head, std::chrono::milliseconds idle_time_max);
+  IncomingBody(std::shared_ptr<Link> link, const MessageHead& head,
+               std::chrono::milliseconds idle_time_max);
 
   // The next piece, at most kPieceBytes; empty at the end.
   async::Task<base::Result<std::string>> read();
@@ -48,7 +49,7 @@ class IncomingBody {
   void finish();
 
   std::shared_ptr<Link> link_;
-  std::shared_ptr<MessageParser> parser_;
+  ChunkDecoder chunks_;
   Framing framing_;
   std::uint64_t left_;
   std::chrono::milliseconds idle_time_max_;

@@ -29,7 +29,6 @@ class Collector final : public beast_http::basic_parser<kIsRequest> {
   }
 
   MessageHead head;
-  std::string* content = nullptr;
 
  private:
   void on_request_impl(beast_http::verb, View method, View target, int version,
@@ -43,15 +42,13 @@ class Collector final : public beast_http::basic_parser<kIsRequest> {
     head.version = version;
   }
   void on_field_impl(beast_http::field, View name, View value, error_code&) override {
-    // Trailers come after the head and carry nothing we use.
-    if (!this->is_header_done()) head.headers.add({name.data(), name.size()}, text(value));
+    head.headers.add({name.data(), name.size()}, text(value));
   }
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(View body, error_code&) override { return body.size(); }
   void on_chunk_header_impl(std::uint64_t, View, error_code&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, View body, error_code&) override {
-    content->append(body.data(), body.size());
     return body.size();
   }
   void on_finish_impl(error_code&) override {}
@@ -143,20 +140,9 @@ base::Result<std::size_t> put_head(Parser& parser, std::string_view data) {
   return used;
 }
 
-template <class Parser>
-base::Result<std::size_t> put_chunks(Parser& parser, std::string_view data, std::string& content) {
-  parser.eager(true);
-  parser.content = &content;
-  error_code code;
-  const std::size_t used = parser.put(boost::asio::const_buffer(data.data(), data.size()), code);
-  parser.content = nullptr;
-  if (code && code != beast_http::error::need_more) return parse_error(code);
-  return used;
-}
-
 }  // namespace
 
-class MessageParser::Impl {
+class HeadParser::Impl {
  public:
   explicit Impl(std::uint32_t max) : head_bytes_max(max) {}
 
@@ -177,41 +163,33 @@ class MessageParser::Impl {
   std::optional<Collector<false>> response;
 };
 
-MessageParser::MessageParser(std::uint32_t head_bytes_max)
+HeadParser::HeadParser(std::uint32_t head_bytes_max)
     : impl_(std::make_unique<Impl>(head_bytes_max)) {}
-MessageParser::~MessageParser() = default;
+HeadParser::~HeadParser() = default;
 
-void MessageParser::start_request() {
+void HeadParser::start_request() {
   impl_->response.reset();
   impl_->request.emplace(impl_->head_bytes_max);
 }
 
-void MessageParser::start_response(BodyPresence body) {
+void HeadParser::start_response(BodyPresence body) {
   impl_->request.reset();
   impl_->response.emplace(impl_->head_bytes_max);
   impl_->body = body;
 }
 
-base::Result<std::size_t> MessageParser::parse_head(std::string_view data) {
+base::Result<std::size_t> HeadParser::parse_head(std::string_view data) {
   return impl_->with([data](auto& parser) { return put_head(parser, data); });
 }
 
-bool MessageParser::head_done() const {
+bool HeadParser::head_done() const {
   return impl_->with([](const auto& parser) { return parser.is_header_done(); });
 }
 
-MessageHead MessageParser::take_head() {
+MessageHead HeadParser::take_head() {
   auto head = impl_->with([](auto& parser) { return std::move(parser.head); });
   if (impl_->response && impl_->body == BodyPresence::kOmitted) head.framing = Framing::kNone;
   return head;
-}
-
-base::Result<std::size_t> MessageParser::parse_chunks(std::string_view data, std::string& content) {
-  return impl_->with([&](auto& parser) { return put_chunks(parser, data, content); });
-}
-
-bool MessageParser::chunks_done() const {
-  return impl_->with([](const auto& parser) { return parser.is_done(); });
 }
 
 }  // namespace agenttier::http

@@ -1,5 +1,5 @@
 #pragma once
-// Parses the heads and the chunked bodies of HTTP/1.1 messages from bytes as they come.
+// Parses the heads of HTTP/1.1 messages from bytes as they come.
 //
 // Guarantees: what two servers could read differently is an error (two lengths, a length and a
 // transfer coding, an unknown coding, no or two Host fields), heads are bounded, names and values
@@ -39,10 +39,10 @@ struct MessageHead {
   bool expects_continue = false;
 };
 
-class MessageParser {
+class HeadParser {
  public:
-  explicit MessageParser(std::uint32_t head_bytes_max);
-  ~MessageParser();
+  explicit HeadParser(std::uint32_t head_bytes_max);
+  ~HeadParser();
 
   void start_request();
   void start_response(BodyPresence body);
@@ -53,10 +53,6 @@ class MessageParser {
   base::Result<std::size_t> parse_head(std::string_view data);
   bool head_done() const;
   MessageHead take_head();
-
-  // Parses a chunked body, appending its content to `content`; gives the number of bytes used.
-  base::Result<std::size_t> parse_chunks(std::string_view data, std::string& content);
-  bool chunks_done() const;
 
  private:
   class Impl;

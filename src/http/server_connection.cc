@@ -66,7 +66,7 @@ int refusal_status(const base::Error& error) {
 
 ServerConnection::ServerConnection(async::Executor executor, TcpSocket socket, Service& service,
                                    const ServerOptions& options)
-    : service_(service), options_(options) {
+    : service_(service), options_(options), parser_(options.head_bytes_max) {
   boost::system::error_code error;
   const auto peer = socket.remote_endpoint(error);
   if (!error) peer_address_ = peer.address().to_string();
@@ -104,10 +104,7 @@ async::Task<void> ServerConnection::serve_all() {
 }
 
 async::Task<std::optional<MessageHead>> ServerConnection::read_head() {
-  if (!parser_ || parser_.use_count() > 1) {
-    parser_ = std::make_shared<MessageParser>(options_.head_bytes_max);
-  }
-  parser_->start_request();
+  parser_.start_request();
   const bool first = std::exchange(first_request_, false);
   bool started = false;
   if (link_->data().empty()) {
@@ -115,13 +112,13 @@ async::Task<std::optional<MessageHead>> ServerConnection::read_head() {
   }
   while (true) {
     if (const auto data = link_->data(); !data.empty()) {
-      const auto used = parser_->parse_head(data);
+      const auto used = parser_.parse_head(data);
       if (!used) {
         co_await refuse(used.error(), refusal_status(used.error()));
         co_return std::nullopt;
       }
       link_->consume(*used);
-      if (parser_->head_done()) break;
+      if (parser_.head_done()) break;
       if (!started && !first) link_->set_read_deadline(options_.head_time_max);
       started = true;
     }
@@ -135,7 +132,7 @@ async::Task<std::optional<MessageHead>> ServerConnection::read_head() {
     co_return std::nullopt;
   }
   link_->clear_read_deadline();
-  co_return parser_->take_head();
+  co_return parser_.take_head();
 }
 
 Request ServerConnection::make_request(MessageHead head, Exchange& exchange) {
@@ -144,7 +141,7 @@ Request ServerConnection::make_request(MessageHead head, Exchange& exchange) {
   exchange.persistence = head.persistence;
   Request request;
   if (head.framing != Framing::kNone) {
-    auto body = std::make_shared<IncomingBody>(link_, parser_, head, options_.body_idle_time_max);
+    auto body = std::make_shared<IncomingBody>(link_, head, options_.body_idle_time_max);
     if (auto complete = body->take_if_complete()) {
       request.body = Body(*std::move(complete));
     } else {

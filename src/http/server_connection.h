@@ -59,7 +59,7 @@ class ServerConnection {
   const ServerOptions& options_;
   std::string peer_address_;
   std::shared_ptr<Link> link_;
-  std::shared_ptr<MessageParser> parser_;
+  HeadParser parser_;
   CancelScope scope_;
   bool first_request_ = true;
   bool idle_ = false;      // waits for the first byte of a request
