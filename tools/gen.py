@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from generator import cpp, crd, model, openapi, routes  # noqa: E402
+from generator import cpp, crd, model, openapi, routes, samples  # noqa: E402
 
 CLANG_FORMAT = "clang-format-16"
 API = "src/api"
@@ -36,6 +36,7 @@ def outputs(loaded: model.Model) -> dict[str, str]:
             files[f"{CRDS}/{name}"] = crd.crd_yaml(loaded, kind)
     files[f"{API}/crds.h"] = crd.header_text()
     files[f"{API}/crds.cc"] = crd.source_text(loaded)
+    files[f"{API}/round_trip_test.cc"] = samples.source_text(loaded, operations)
     document = openapi.document(loaded, operations, routes.load_errors())
     files["schema/openapi.json"] = openapi.json_text(document)
     files[f"{API}/openapi.h"] = openapi.header_text()

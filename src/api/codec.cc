@@ -174,8 +174,9 @@ base::Error Problems::take_error() && {
 }
 
 base::Error not_an_object(const json::value& value, std::string_view path) {
-  return base::invalid_field(std::string(path),
-                             fmt::format("must be an object, not {}", kind_of(value)));
+  std::string message = fmt::format("must be an object, not {}", kind_of(value));
+  if (path.empty()) return base::invalid("the JSON " + message);
+  return base::invalid_field(std::string(path), std::move(message));
 }
 
 ObjectReader::ObjectReader(const Node& node)

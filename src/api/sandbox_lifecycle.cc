@@ -23,7 +23,7 @@ using Row = std::array<Next, kActions.size()>;
 constexpr std::array<Row, kPhases.size()> kTable = {{
     // admit     ready     stop      expire    complete  fail    retry      resume     delete
     {kCreating,  kNo,      kStopped, kNo,      kNo,      kError, kNo,       kNo,       kDeleting},  // new
-    {kNo,        kRunning, kStopped, kNo,      kNo,      kError, kNo,       kNo,       kDeleting},  // Creating
+    {kNo,        kRunning, kStopped, kNo,      kStopped, kError, kNo,       kNo,       kDeleting},  // Creating
     {kNo,        kNo,      kStopped, kStopped, kStopped, kError, kNo,       kNo,       kDeleting},  // Running
     {kNo,        kNo,      kNo,      kNo,      kNo,      kError, kNo,       kCreating, kDeleting},  // Stopped
     {kNo,        kNo,      kStopped, kNo,      kNo,      kNo,    kCreating, kCreating, kDeleting},  // Error

@@ -7,7 +7,7 @@
 //
 //              admit     ready    stop     expire   complete  fail   retry     resume    delete
 //   (new)      Creating  -        Stopped  -        -         Error  -         -         Deleting
-//   Creating   -         Running  Stopped  -        -         Error  -         -         Deleting
+//   Creating   -         Running  Stopped  -        Stopped   Error  -         -         Deleting
 //   Running    -         -        Stopped  Stopped  Stopped   Error  -         -         Deleting
 //   Stopped    -         -        -        -        -         Error  -         Creating  Deleting
 //   Error      -         -        Stopped  -        -         -      Creating  Creating  Deleting
