@@ -1,0 +1,142 @@
+#include "node/oci_runtime.h"
+
+#include <fcntl.h>
+
+#include <sstream>
+
+#include "base/bytes.h"
+#include "node/json_fields.h"
+#include "os/file.h"
+
+namespace agenttier::node {
+
+namespace json = boost::json;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr auto kRunTimeMax = std::chrono::seconds(30);
+constexpr auto kCallTimeMax = std::chrono::seconds(15);
+constexpr std::size_t kLogBytesMax = 1UL << 20U;
+constexpr std::size_t kMessageBytesMax = 600;
+
+const char* program(RuntimeKind kind) {
+  return kind == RuntimeKind::kRunc ? "runc" : "runsc";
+}
+
+Result<pid_t> read_pid(const std::string& path) {
+  AT_TRY(const std::string text, os::read_file(path, 64));
+  pid_t pid = 0;
+  if (!(std::istringstream(text) >> pid) || pid <= 1) {
+    return base::internal("the runtime gave no process id");
+  }
+  return pid;
+}
+
+bool says_missing(const std::string& text) {
+  return text.find("does not exist") != std::string::npos ||
+         text.find("file does not exist") != std::string::npos;
+}
+
+}  // namespace
+
+OciRuntime::OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind)
+    : paths_(paths), runner_(runner), kind_(kind) {}
+
+std::string OciRuntime::why_missing(RuntimeKind kind) {
+  if (os::find_program(program(kind))) return "";
+  if (kind == RuntimeKind::kRunc) return "runc is not installed: install the package runc";
+  return "runsc (gVisor) is not installed: see https://gvisor.dev/docs/user_guide/install";
+}
+
+os::Command OciRuntime::command(std::vector<std::string> words) const {
+  os::Command result{.time_max = kCallTimeMax};
+  result.argv = {program(kind_), "--root",
+                 paths_.runc() + (kind_ == RuntimeKind::kRunc ? "" : "-sc")};
+  if (kind_ == RuntimeKind::kGvisor) {
+    result.argv.insert(result.argv.end(), {"--platform=ptrace", "--network=sandbox"});
+  }
+  result.argv.insert(result.argv.end(), words.begin(), words.end());
+  return result;
+}
+
+async::Task<Result<pid_t>> OciRuntime::run(RunContainer container) {
+  const std::string log = container.bundle + "/runtime.log";
+  const std::string pid_file = container.bundle + "/pid";
+  (void)os::remove_file(log);
+  (void)os::remove_file(pid_file);
+  os::Command start = command({"--log", log, "--log-format", "json", "run", "--detach", "--bundle",
+                               container.bundle, "--pid-file", pid_file, container.id});
+  start.time_max = kRunTimeMax;
+  start.stdout_fd = container.stdout_fd;
+  start.stderr_fd = container.stderr_fd;
+  AT_CO_TRY(const os::CommandResult result, co_await runner_.run(std::move(start)));
+  if (result.exit_code != 0) {
+    const auto text = os::read_file(log, kLogBytesMax);
+    std::string why = text ? last_runtime_error(*text) : "";
+    if (why.empty())
+      why = std::string(program(kind_)) + " failed with exit code " +
+            std::to_string(result.exit_code);
+    co_return base::internal(std::move(why));
+  }
+  co_return read_pid(pid_file);
+}
+
+async::Task<Status> OciRuntime::kill(std::string id, int signal) {
+  AT_CO_TRY(const os::CommandResult result,
+            co_await runner_.run(command({"kill", std::move(id), std::to_string(signal)})));
+  if (result.exit_code == 0) co_return Status();
+  const std::string why = last_runtime_error(result.err);
+  if (says_missing(why) || why.find("not running") != std::string::npos) {
+    co_return base::not_found("the container has ended");
+  }
+  co_return base::internal("signal the container: " + why);
+}
+
+async::Task<Status> OciRuntime::remove(std::string id) {
+  AT_CO_TRY(const os::CommandResult result,
+            co_await runner_.run(command({"delete", "--force", std::move(id)})));
+  if (result.exit_code == 0) co_return Status();
+  const std::string why = last_runtime_error(result.err);
+  if (says_missing(why)) co_return Status();
+  co_return base::internal("remove the container: " + why);
+}
+
+async::Task<Result<std::vector<std::string>>> OciRuntime::list() {
+  // A record that a crash left half written is not listed by runc, and must be removed all the same.
+  if (kind_ == RuntimeKind::kRunc) co_return os::list_directory(paths_.runc());
+  AT_CO_TRY(const std::string text, co_await runner_.run_checked(command({"list", "--quiet"})));
+  std::vector<std::string> ids;
+  std::istringstream lines(text);
+  std::string id;
+  while (lines >> id) ids.push_back(id);
+  co_return ids;
+}
+
+std::string container_id(const std::string& pod_uid, const std::string& name, int attempt) {
+  return pod_uid + "." + name + "." + std::to_string(attempt);
+}
+
+std::string pod_uid_of(const std::string& container_id) {
+  const std::string uid = container_id.substr(0, container_id.find('.'));
+  return check_uid(uid) ? uid : "";
+}
+
+std::string last_runtime_error(const std::string& log_text) {
+  std::string message;
+  std::istringstream lines(log_text);
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.empty()) continue;
+    const auto entry = parse_json_object(line, "log line");
+    if (!entry) {
+      message = line;
+    } else if (text_field(*entry, "level") != "warning" && text_field(*entry, "level") != "info") {
+      message = text_field(*entry, "msg");
+    }
+  }
+  return base::to_valid_utf8(message.substr(0, kMessageBytesMax));
+}
+
+}  // namespace agenttier::node
