@@ -75,7 +75,9 @@ def main(arguments: list[str]) -> int:
     if arguments and stale:
         print("not what schema/ says; run ./dev gen:\n  " + "\n  ".join(stale))
         return 1
-    if not arguments:
+    if arguments:
+        print(f"generated: ok, {len(files)} files")
+    else:
         print(f"{len(stale)} of {len(files)} files written")
     return 0
 

@@ -22,11 +22,11 @@ run_unit() { # FOLDER: runs its gtest binary, keeps going after a failure
   printf -- '--- %s\n' "$1"
   local status=0
   timeout -k 10 "${AGENTTIER_TEST_SECONDS:-900}" "$binary" --gtest_brief=1 \
-    --gtest_output="json:$results/$1.json" || status=$?
+    --gtest_output="xml:$results/$1.xml" || status=$?
   if [ "$status" != 0 ]; then
     failed=1
     # A crash leaves no result file, and a silent one must not count as a pass.
-    [ -s "$results/$1.json" ] || echo "$1_test ended with status $status" >"$results/$1.crash"
+    [ -s "$results/$1.xml" ] || echo "$1_test ended with status $status" >"$results/$1.crash"
   fi
 }
 

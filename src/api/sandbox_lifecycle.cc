@@ -19,15 +19,15 @@ constexpr Next kDeleting = Phase::kDeleting;
 
 using Row = std::array<Next, kActions.size()>;
 
+// Columns: admit, ready, stop, expire, complete, fail, retry, resume, delete.
 // clang-format off
 constexpr std::array<Row, kPhases.size()> kTable = {{
-    // admit     ready     stop      expire    complete  fail    retry      resume     delete
-    {kCreating,  kNo,      kStopped, kNo,      kNo,      kError, kNo,       kNo,       kDeleting},  // new
-    {kNo,        kRunning, kStopped, kNo,      kStopped, kError, kNo,       kNo,       kDeleting},  // Creating
-    {kNo,        kNo,      kStopped, kStopped, kStopped, kError, kNo,       kNo,       kDeleting},  // Running
-    {kNo,        kNo,      kNo,      kNo,      kNo,      kError, kNo,       kCreating, kDeleting},  // Stopped
-    {kNo,        kNo,      kStopped, kNo,      kNo,      kNo,    kCreating, kCreating, kDeleting},  // Error
-    {kNo,        kNo,      kNo,      kNo,      kNo,      kNo,    kNo,       kNo,       kDeleting},  // Deleting
+    /* new      */ {kCreating, kNo, kStopped, kNo, kNo, kError, kNo, kNo, kDeleting},
+    /* Creating */ {kNo, kRunning, kStopped, kNo, kNo, kError, kNo, kNo, kDeleting},
+    /* Running  */ {kNo, kNo, kStopped, kStopped, kStopped, kError, kNo, kNo, kDeleting},
+    /* Stopped  */ {kNo, kNo, kNo, kNo, kNo, kError, kNo, kCreating, kDeleting},
+    /* Error    */ {kNo, kNo, kStopped, kNo, kNo, kNo, kCreating, kCreating, kDeleting},
+    /* Deleting */ {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kDeleting},
 }};
 // clang-format on
 
