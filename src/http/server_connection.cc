@@ -212,12 +212,13 @@ Persistence ServerConnection::decide_persistence(const Exchange& exchange,
   return Persistence::kKeep;
 }
 
-async::Task<base::Status> ServerConnection::reply(const Exchange& exchange, Response response) {
+async::Task<base::Status> ServerConnection::reply(Exchange& exchange, Response response) {
   if (response.status < 200 || response.status > 999) {
     response = error_response(base::internal("the handler gave an invalid status"));
   }
   HeadFraming framing = frame_response(exchange.method, exchange.version, response);
-  if (exchange.persistence == Persistence::kClose) framing.persistence = Persistence::kClose;
+  if (framing.persistence == Persistence::kClose) exchange.persistence = Persistence::kClose;
+  framing.persistence = exchange.persistence;
   std::string head = response_head(response.status, response.headers, framing, exchange.version);
   const bool omitted = exchange.method == "HEAD" || has_no_body(response.status);
   if (omitted || !response.body.is_stream()) {

@@ -48,7 +48,7 @@ class ServerConnection {
   async::Task<Persistence> serve(MessageHead head);
   Request make_request(MessageHead head, Exchange& exchange);
   async::Task<Response> handle(Request request);
-  async::Task<base::Status> reply(const Exchange& exchange, Response response);
+  async::Task<base::Status> reply(Exchange& exchange, Response response);
   async::Task<Persistence> finish_body(const Exchange& exchange);
   async::Task<void> upgrade(MessageHead head, Response response);
   async::Task<void> refuse(const base::Error& error, int status);

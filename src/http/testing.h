@@ -2,42 +2,36 @@
 // Words for tests of http/: a loop with a server on it, a raw client for malformed input, services
 // made of functions.
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "async/event.h"
 #include "async/task_group.h"
 #include "http/client.h"
 #include "http/server.h"
 
 namespace agenttier::http {
 
+void run_until_done(boost::asio::io_context& loop, async::Task<void> task);
+
+template <class T>
+async::Task<void> store_result(async::Task<T> task, std::optional<T>& result) {
+  result.emplace(co_await std::move(task));
+}
+
 // Runs the loop until the task is done; gives what it gave. Fails the program after a minute.
 template <class T>
 T run_until_done(boost::asio::io_context& loop, async::Task<T> task) {
   std::optional<T> result;
-  std::exception_ptr thrown;
-  boost::asio::co_spawn(loop, std::move(task), [&](std::exception_ptr failure, T value) {
-    thrown = failure;
-    result = std::move(value);
-  });
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  loop.restart();
-  while (!result && std::chrono::steady_clock::now() < limit) {
-    loop.run_one_for(std::chrono::seconds(1));
-  }
-  if (thrown) std::rethrow_exception(thrown);
-  AT_ASSERT(result.has_value());
+  run_until_done(loop, store_result(std::move(task), result));
   return *std::move(result);
 }
-
-void run_until_done(boost::asio::io_context& loop, async::Task<void> task);
 
 // A service made of a function. The function is no coroutine itself if it captures; it may return
 // the task of one.
@@ -81,6 +75,57 @@ class TestServer {
 // seen in it.
 async::Task<std::string> exchange_raw(std::uint16_t port, std::string bytes,
                                       std::string until = {});
+// A server that plays a script: for each answer it reads a head (up to the empty line), then sends
+// the answer as it is; an empty one closes the connection instead. The next connection goes on in
+// the script. It counts connections.
+class ScriptedServer {
+ public:
+  ScriptedServer(boost::asio::io_context& loop, std::vector<std::string> answers);
+  ~ScriptedServer();
+  std::string authority() const;
+  int connections() const { return connections_; }
+
+ private:
+  struct Acceptor;
+  async::Task<void> run();
+  bool is_over() const { return next_ >= answers_.size(); }
+
+  boost::asio::io_context& loop_;
+  std::vector<std::string> answers_;
+  std::size_t next_ = 0;
+  int connections_ = 0;
+  std::unique_ptr<Acceptor> acceptor_;
+  async::TaskGroup group_;
+};
+
+// A BodyReader that gives `size` bytes in pieces of 64 KiB and counts what it gave.
+class CountingReader final : public BodyReader {
+ public:
+  CountingReader(std::uint64_t size, std::shared_ptr<std::uint64_t> given)
+      : left_(size), given_(std::move(given)) {}
+  async::Task<base::Result<std::string>> read() override;
+
+ private:
+  std::uint64_t left_;
+  std::shared_ptr<std::uint64_t> given_;
+};
+
+// A BodyReader that waits until it is cancelled or destroyed; `*gone` becomes true then.
+class EndlessReader final : public BodyReader {
+ public:
+  EndlessReader(async::Executor executor, std::shared_ptr<bool> gone)
+      : never_(std::move(executor)), gone_(std::move(gone)) {}
+  ~EndlessReader() override { *gone_ = true; }
+  async::Task<base::Result<std::string>> read() override;
+
+ private:
+  async::Event never_;
+  std::shared_ptr<bool> gone_;
+};
+
+// Lets the loop run until the condition holds; false after ten seconds.
+bool run_until(boost::asio::io_context& loop, const std::function<bool()>& condition);
+
 // A GET or, with a body, a POST.
 Request make_request(std::string authority, std::string target, std::string body = {});
 // Status and whole body.
