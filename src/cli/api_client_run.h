@@ -18,7 +18,8 @@ async::Task<void> keep_result(async::Task<T> task, std::optional<T>* result) {
 template <class T>
 T ApiClient::run(async::Task<T> task) {
   std::optional<T> result;
-  boost::asio::co_spawn(loop_, keep_result(std::move(task), &result), [](const std::exception_ptr&) {});
+  boost::asio::co_spawn(loop_, keep_result(std::move(task), &result),
+                        [](const std::exception_ptr&) {});
   while (!result && loop_.run_one() > 0) {
   }
   loop_.restart();

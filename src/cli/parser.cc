@@ -29,7 +29,8 @@ class Builder {
     for (const Command& command : commands) add_command(command);
   }
 
-  Parsed parse(std::vector<std::string> arguments) {
+  Parsed parse(std::vector<std::string> arguments, std::vector<std::string> command_line) {
+    command_line_ = std::move(command_line);
     std::reverse(arguments.begin(), arguments.end());
     try {
       app_.parse(arguments);
@@ -40,8 +41,11 @@ class Builder {
       if (app->parsed()) return collect(*app, *command);
     }
     // A group without a command, or nothing at all: show what there is.
-    return {
-        .command = nullptr, .values = {}, .text = deepest(app_)->help(), .exit_code = kUsageError};
+    const CLI::App* shown = deepest(app_);
+    return {.command = nullptr,
+            .values = {},
+            .text = shown->help(path_of(shown->get_parent())),
+            .exit_code = kUsageError};
   }
 
  private:
@@ -50,7 +54,9 @@ class Builder {
       if (existing->get_name() == word) return existing;
     }
     CLI::App* made =
-        parent.add_subcommand(word, "Commands on " + word + (word.back() == 's' ? "" : "s"));
+        parent.add_subcommand(word, "Commands on " + (word == "sandbox"    ? "sandboxes"
+                                                      : word.back() == 's' ? word
+                                                                           : word + "s"));
     made->require_subcommand(0, 1);
     made->fallthrough();
     return made;
@@ -68,7 +74,6 @@ class Builder {
     for (const Argument& argument : command.arguments) add_argument(*app, argument);
     for (const Flag& flag : command.flags) add_flag(*app, flag);
     if (command.takes_command_line) {
-      app->prefix_command();
       app->footer("COMMAND: one word is a shell line; several are a program and its arguments");
     }
     leaves_.emplace_back(app, &command);
@@ -120,9 +125,7 @@ class Builder {
       if (from.given) parsed.values.add(from.name, "");
       for (const std::string& value : from.values) parsed.values.add(from.name, value);
     }
-    std::vector<std::string> rest = app.remaining();
-    if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
-    for (std::string& word : rest) parsed.values.add("COMMAND", std::move(word));
+    for (const std::string& word : command_line_) parsed.values.add("COMMAND", word);
     if (command.takes_command_line && !parsed.values.has("COMMAND")) {
       return {.command = nullptr,
               .values = {},
@@ -130,6 +133,15 @@ class Builder {
               .exit_code = kUsageError};
     }
     return parsed;
+  }
+
+  // "agenttier sandbox create".
+  static std::string path_of(const CLI::App* app) {
+    std::string path;
+    for (; app != nullptr; app = app->get_parent()) {
+      path = app->get_name() + (path.empty() ? "" : " " + path);
+    }
+    return path;
   }
 
   static CLI::App* deepest(CLI::App& app) {
@@ -140,7 +152,10 @@ class Builder {
   Parsed explain(const CLI::ParseError& error) {
     CLI::App* where = deepest(app_);
     if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
-      return {.command = nullptr, .values = {}, .text = where->help(), .exit_code = 0};
+      return {.command = nullptr,
+              .values = {},
+              .text = where->help(path_of(where->get_parent())),
+              .exit_code = 0};
     }
     if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
       return {.command = nullptr,
@@ -148,10 +163,7 @@ class Builder {
               .text = std::string(error.what()) + "\n",
               .exit_code = 0};
     }
-    std::string path;
-    for (CLI::App* app = where; app != nullptr; app = app->get_parent()) {
-      path = app->get_name() + (path.empty() ? "" : " " + path);
-    }
+    const std::string path = path_of(where);
     return {.command = nullptr,
             .values = {},
             .text = path + ": " + error.what() + "\nTry '" + path + " --help'.\n",
@@ -159,15 +171,65 @@ class Builder {
   }
 
   CLI::App app_;
+  std::vector<std::string> command_line_;
   std::deque<Slot> slots_;  // addresses must stay: CLI11 writes through them
   std::map<const Slot*, const CLI::App*> owner_;
   std::vector<std::pair<CLI::App*, const Command*>> leaves_;
 };
 
+bool takes_value(const Command& command, std::string_view word) {
+  for (const auto* flags : {&global_flags(), &command.flags}) {
+    for (const Flag& flag : *flags) {
+      if (!flag.value.empty() && (word == flag.name || word == flag.short_name)) return true;
+    }
+  }
+  return false;
+}
+
+// Cuts off what belongs to COMMAND: all that follows the last argument's word, or a "--".
+std::vector<std::string> cut_command_line(const Command& command, std::vector<std::string>& words) {
+  const auto spaces = std::count(command.path.begin(), command.path.end(), ' ');
+  std::size_t plain_left = static_cast<std::size_t>(spaces) + 1 + command.arguments.size();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool dashes = words[i] == "--";
+    if (!dashes && words[i].starts_with('-') && words[i].size() > 1) {
+      if (takes_value(command, words[i])) ++i;
+      continue;
+    }
+    if (!dashes && plain_left-- > 0) continue;
+    std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(i) + (dashes ? 1 : 0),
+                                  words.end());
+    words.resize(i);
+    return rest;
+  }
+  return {};
+}
+
+// The command with a COMMAND part that the words begin with, if any.
+const Command* find_prefixed(const std::vector<Command>& commands,
+                             const std::vector<std::string>& words) {
+  for (const Command& command : commands) {
+    if (!command.takes_command_line) continue;
+    std::string plain;
+    for (std::size_t i = 0; i < words.size() && plain.size() < command.path.size(); ++i) {
+      if (takes_value(command, words[i]))
+        ++i;
+      else if (!words[i].starts_with('-'))
+        plain += (plain.empty() ? "" : " ") + words[i];
+    }
+    if (plain == command.path) return &command;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Parsed parse(const std::vector<Command>& commands, std::vector<std::string> arguments) {
-  return Builder(commands).parse(std::move(arguments));
+  std::vector<std::string> command_line;
+  if (const Command* command = find_prefixed(commands, arguments)) {
+    command_line = cut_command_line(*command, arguments);
+  }
+  return Builder(commands).parse(std::move(arguments), std::move(command_line));
 }
 
 }  // namespace agenttier::cli
