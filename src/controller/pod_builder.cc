@@ -146,6 +146,7 @@ void set_pod_rules(const PodInput& input, const PodOptions& options, api::PodSpe
   spec.automount_service_account_token = false;
   spec.enable_service_links = false;
   spec.termination_grace_period_seconds = options.grace_seconds;
+  if (!options.node_name.empty()) spec.node_name = options.node_name;
   if (!input.spec.runtime_class.empty()) spec.runtime_class_name = input.spec.runtime_class;
   if (!input.spec.service_account.empty()) spec.service_account_name = input.spec.service_account;
   const std::string pull_secret = input.spec.image.pull_secret.value_or("");

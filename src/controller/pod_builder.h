@@ -28,6 +28,9 @@ namespace agenttier::controller {
 struct PodOptions {
   std::string tmp_size = "256Mi";
   std::int64_t grace_seconds = 5;
+  // The one node of a machine without scheduler; empty: a scheduler chooses. A pod of a node is
+  // ended by that node before its object goes.
+  std::string node_name;
   // Of init containers and sidecars that name none.
   api::ResourceRequirements helper_resources = standard_helper_resources();
 

@@ -260,7 +260,8 @@ bool Planner::status_changed() const {
     status.pvc_name.clear();
     status.pvc_uid.clear();
     std::erase_if(status.conditions, [](const api::Condition& condition) {
-      return condition.type != names::conditions::kReady;
+      return condition.type != names::conditions::kReady &&
+             condition.type != names::conditions::kTemplateResolved;
     });
     for (api::Condition& condition : status.conditions) condition.observed_generation.reset();
     return status;

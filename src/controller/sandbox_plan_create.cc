@@ -57,7 +57,8 @@ void Planner::plan_creating() {
   status_.resolved_template = in_.resolution.template_name;
   status_.template_resource_version = in_.resolution.template_version;
   status_.spec_hash = policy::spec_hash(spec);
-  set_condition(conditions::kTemplateResolved, conditions::kTrueStatus, reasons::kAsExpected, "");
+  status_.resolved_agent_spec = spec.harness.agent;
+  show_resolution();
   if (volume_is_lost()) {
     return fail_terminal(reasons::kVolumeLost, "the workspace volume " + before_.pvc_name +
                                                    " is gone; its files cannot be brought back");
@@ -76,6 +77,16 @@ void Planner::plan_creating() {
   ensure_files(spec);
   ensure_volume(spec);
   plan_pod(spec);
+}
+
+void Planner::show_resolution() {
+  if (in_.resolution.spec) {
+    set_condition(conditions::kTemplateResolved, conditions::kTrueStatus, reasons::kAsExpected, "");
+  } else {
+    const base::Error& error = in_.resolution.spec.error();
+    set_condition(conditions::kTemplateResolved, conditions::kFalseStatus, reason_of(error),
+                  error.message);
+  }
 }
 
 bool Planner::volume_is_lost() const {
@@ -224,8 +235,7 @@ void Planner::show_apply_failure() {
 }
 
 void Planner::fail_resolution(const base::Error& error) {
-  set_condition(conditions::kTemplateResolved, conditions::kFalseStatus, reason_of(error),
-                error.message);
+  show_resolution();
   status_.spec_hash.clear();
   if (phase_ == api::Phase::kError) {
     // Failed before; what is wrong may have changed.

@@ -71,6 +71,7 @@ void Planner::plan_running() {
 
 void Planner::keep_running(const api::Pod& pod) {
   sync_policy();
+  show_resolution();
   status_.observed_generation = sandbox_.metadata.generation;
   delete_pods(0, pod.metadata.uid);
   refill_budget();

@@ -43,6 +43,7 @@ class Planner {
   void become_running(const api::Pod& pod);
   void show_problem(const api::Pod& pod);
   void show_apply_failure();
+  void show_resolution();
   void fail_resolution(const base::Error& error);
 
   // sandbox_plan_run.cc: Running, failures.

@@ -6,6 +6,7 @@
 #include "api/cluster.h"
 #include "api/meta.h"
 #include "api/names.h"
+#include "controller/sandbox_objects.h"
 #include "kube/typed.h"
 #include "observe/log.h"
 
@@ -161,8 +162,9 @@ async::Task<base::Result<kube::WorkQueue::Requeue>> SandboxReconciler::reconcile
   for (const auto& [part, version] : run->written) memory->versions[part] = version;
   if (run->sandbox_written) memory->sandbox_version = run->sandbox_version;
   memory->failure = run->failure;
+  if (!applied && is_race(applied.error())) co_return Requeue(conflict_delay(*memory));
+  memory->conflicts = 0;
   if (applied) co_return next;
-  if (is_race(applied.error())) co_return Requeue(options_.conflict_delay);
   co_return std::move(applied).error();
 }
 
@@ -181,10 +183,14 @@ async::Task<base::Status> SandboxReconciler::apply(MemoryPointer memory,
     if (stage.empty()) continue;
     AT_CO_OK(co_await applier_.apply(run, std::move(stage)));
   }
-  for (const EventNote& note : plan.events) {
-    parts_.events.record(reference_to(*run->sandbox), note);
-  }
+  for (const EventNote& note : plan.events) tell(*run->sandbox, note);
   co_return base::Status();
+}
+
+void SandboxReconciler::tell(const api::Sandbox& sandbox, const EventNote& note) {
+  const auto type = note.type == EventType::kNormal ? kube::EventRecorder::Type::kNormal
+                                                    : kube::EventRecorder::Type::kWarning;
+  parts_.events.record(kube::object_reference(sandbox), type, note.reason, note.message);
 }
 
 kube::WorkQueue::Requeue SandboxReconciler::next_look(const Plan& plan) const {
@@ -236,7 +242,14 @@ async::Task<base::Status> SandboxReconciler::wait_for_own_writes(MemoryPointer m
   co_return base::Status();
 }
 
-Observed SandboxReconciler::observe(SandboxPointer sandbox, const Memory& memory) {
+std::chrono::nanoseconds SandboxReconciler::conflict_delay(Memory& memory) const {
+  std::chrono::nanoseconds delay = options_.conflict_delay_first;
+  for (int i = 0; i < memory.conflicts && delay < options_.conflict_delay_max; ++i) delay *= 2;
+  ++memory.conflicts;
+  return std::min<std::chrono::nanoseconds>(delay, options_.conflict_delay_max);
+}
+
+Observed SandboxReconciler::observe(SandboxPointer sandbox, Memory& memory) {
   const std::string& ns = sandbox->metadata.ns;
   const std::string& name = sandbox->metadata.name;
   Observed observed;
@@ -250,6 +263,9 @@ Observed SandboxReconciler::observe(SandboxPointer sandbox, const Memory& memory
   observed.resolution = resolve(*sandbox);
   observed.answering_pod_uid = memory.answering_pod_uid;
   observed.activity = memory.activity;
+  // A token is used once: should its Secret be lost, the next one is another.
+  const bool used = observed.token && token_of(*observed.token) == memory.new_token;
+  if (used) memory.new_token = parts_.random.token();
   observed.new_token = memory.new_token;
   observed.jitter = parts_.random.unit();
   observed.last_failure = memory.failure;

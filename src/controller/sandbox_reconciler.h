@@ -31,11 +31,11 @@
 #include "async/task_group.h"
 #include "async/timers.h"
 #include "base/random.h"
-#include "controller/event_recorder.h"
 #include "controller/runtime_probe.h"
 #include "controller/sandbox_applier.h"
 #include "controller/sandbox_plan.h"
 #include "kube/client.h"
+#include "kube/event_recorder.h"
 #include "kube/informer.h"
 #include "kube/work_queue.h"
 #include "policy/decision.h"
@@ -55,7 +55,9 @@ struct SandboxReconcilerOptions {
   std::chrono::seconds cache_wait_max{5};  // for an own write to show up
   std::chrono::milliseconds health_delay_first{2};
   std::chrono::milliseconds health_delay_max{100};
-  std::chrono::milliseconds conflict_delay{10};
+  // Doubled with each conflict in a row.
+  std::chrono::milliseconds conflict_delay_first{10};
+  std::chrono::milliseconds conflict_delay_max{5000};
 };
 
 class SandboxReconciler {
@@ -65,7 +67,7 @@ class SandboxReconciler {
     async::Timers& timers;
     base::Random& random;
     RuntimeProbe& probe;
-    EventRecorder& events;
+    kube::EventRecorder& events;
     async::Executor executor;
   };
 
@@ -90,6 +92,7 @@ class SandboxReconciler {
     ActivityView activity;
     bool asking_activity = false;
     std::optional<ApplyFailure> failure;
+    int conflicts = 0;                     // in a row
     std::string sandbox_version;           // of the last own write
     std::map<Part, std::string> versions;  // the same, by part
   };
@@ -103,10 +106,12 @@ class SandboxReconciler {
 
   async::Task<base::Result<kube::WorkQueue::Requeue>> reconcile(kube::ObjectKey key);
   async::Task<base::Status> apply(MemoryPointer memory, std::shared_ptr<PlanRun> run, Plan plan);
+  void tell(const api::Sandbox& sandbox, const EventNote& note);
   kube::WorkQueue::Requeue next_look(const Plan& plan) const;
   MemoryPointer memory_of(const kube::ObjectKey& key, const api::Sandbox& sandbox);
   async::Task<base::Status> wait_for_own_writes(MemoryPointer memory);
-  Observed observe(SandboxPointer sandbox, const Memory& memory);
+  Observed observe(SandboxPointer sandbox, Memory& memory);
+  std::chrono::nanoseconds conflict_delay(Memory& memory) const;
   Resolution resolve(const api::Sandbox& sandbox) const;
   base::Result<policy::EffectiveSpec> resolve_spec(const api::Sandbox& sandbox,
                                                    Resolution& resolution) const;
