@@ -1,0 +1,50 @@
+#pragma once
+// Paths and queries of the Kubernetes API, as values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "store/object_writer.h"
+#include "store/resource.h"
+
+namespace agenttier::store {
+
+struct ApiPath {
+  const Resource* resource;
+  std::string ns;           // empty: cluster-scoped, or all namespaces
+  std::string name;         // empty: the collection
+  std::string subresource;  // "", "status", "binding", ...
+};
+
+// "/api/v1/namespaces/default/pods/x/status"; kNotFound for what is no object path.
+base::Result<ApiPath> parse_api_path(std::string_view path);
+
+enum class VersionMatch : std::uint8_t { kUnset, kExact, kNotOlderThan };
+
+struct ApiQuery {
+  std::string label_selector;
+  std::string field_selector;
+  std::string continue_token;
+  std::size_t limit = 0;
+  bool watch = false;
+  bool bookmarks = false;
+  bool send_initial_events = false;
+  std::string resource_version;
+  VersionMatch version_match = VersionMatch::kUnset;
+  std::optional<std::int64_t> timeout_seconds;
+  WriteOptions write;
+  std::optional<Propagation> propagation;
+  std::optional<std::int64_t> grace_seconds;
+};
+
+base::Result<ApiQuery> parse_api_query(const http::Target& target);
+
+// DeleteOptions of the body, then of the query.
+base::Result<DeleteRequest> parse_delete_request(const json::value* body, const ApiQuery& query);
+bool asks_dry_run(const json::value* delete_options);
+
+}  // namespace agenttier::store
