@@ -167,15 +167,33 @@ void element_commands(std::string& script, std::string_view verb, std::string_vi
 
 }  // namespace
 
+namespace {
+
+void open_names(std::vector<std::string>& egress, const std::vector<std::string>& nameservers) {
+  if (egress.empty()) return;
+  for (const std::string& server : nameservers) {
+    if (!parse_ipv4(server)) continue;
+    for (const char* protocol : {"udp", "tcp"}) {
+      egress.push_back(fmt::format("ip daddr {} {} dport 53 goto egress_ok", server, protocol));
+    }
+  }
+}
+
+}  // namespace
+
 CompiledRules compile_policies(const NetworkRules& rules, const PodAddresses& addresses,
-                               std::string_view pod_subnet) {
+                               std::string_view pod_subnet,
+                               const std::vector<std::string>& nameservers) {
   CompiledRules compiled;
   for (const auto& [uid, address] : addresses)
     compiled[uid] = {.address = address, .egress = {}, .ingress = {}};
   const PodCompiler compiler(rules, addresses, pod_subnet);
   for (const NetworkedPod& pod : rules.pods) {
     const auto address = addresses.find(pod.uid);
-    if (address != addresses.end()) compiled[pod.uid] = compiler.compile(pod, address->second);
+    if (address == addresses.end()) continue;
+    PodChains chains = compiler.compile(pod, address->second);
+    open_names(chains.egress, nameservers);
+    compiled[pod.uid] = std::move(chains);
   }
   return compiled;
 }

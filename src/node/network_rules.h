@@ -37,8 +37,11 @@ using CompiledRules = std::map<std::string, PodChains>;  // by pod UID
 // Rules beyond this number for one pod and direction are left out: closed, not open.
 inline constexpr std::size_t kRulesPerPodMax = 2000;
 
+// `nameservers` (IPv4 addresses) are open on port 53 to pods that may reach anything at all; a pod
+// that is closed cannot ask for names either, since a name is a message.
 CompiledRules compile_policies(const NetworkRules& rules, const PodAddresses& addresses,
-                               std::string_view pod_subnet);
+                               std::string_view pod_subnet,
+                               const std::vector<std::string>& nameservers = {});
 
 // The script that makes the table anew, with everything closed. `prefix` is how the names of the
 // pods' devices begin.

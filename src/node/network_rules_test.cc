@@ -64,6 +64,19 @@ TEST(NetworkRules, WhatCannotBeEnforcedOpensNothing) {
   EXPECT_THAT(compile_policies(rules, kAddresses, kSubnet).at("u1").egress, IsEmpty());
 }
 
+TEST(NetworkRules, NamesCanBeAskedOnlyByPodsThatMayReachSomething) {
+  NetworkRules rules = two_pods();
+  auto policy = policy_for("one");
+  policy.spec.egress.emplace_back().to.emplace_back().ip_block.emplace().cidr = "203.0.113.0/24";
+  rules.policies = {policy};
+  const auto compiled =
+      compile_policies(rules, kAddresses, kSubnet, {"192.0.2.53", "not an address"});
+  EXPECT_THAT(compiled.at("u1").egress,
+              testing::Contains("ip daddr 192.0.2.53 udp dport 53 goto egress_ok"));
+  EXPECT_THAT(compiled.at("u1").egress, testing::SizeIs(3));
+  EXPECT_THAT(compiled.at("u2").egress, IsEmpty());
+}
+
 TEST(NetworkRules, APolicyOfAnotherNamespaceDoesNotSelect) {
   NetworkRules rules = two_pods();
   auto policy = policy_for("one");

@@ -351,7 +351,7 @@ class RoutedNetwork final : public Network {
     PodAddresses addresses;
     for (const auto& [uid, slot] : slots_)
       addresses[uid] = {pool_.address(slot), kernel_->device(slot)};
-    auto wanted = compile_policies(rules_, addresses, subnet_.cidr());
+    auto wanted = compile_policies(rules_, addresses, subnet_.cidr(), options_.nameservers);
     const std::string script = difference_script(table_, chains_, wanted);
     if (script.empty()) co_return base::Status();
     applying_ = true;
