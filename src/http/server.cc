@@ -42,15 +42,13 @@ class TcpServer final : public Server {
             ServerOptions options)
       : executor_(executor),
         acceptor_(std::move(acceptor)),
+        port_(acceptor_.local_endpoint().port()),
         service_(service),
         options_(std::move(options)),
         ended_(executor),
         group_(executor, {.name = "http connections", .tasks_max = options_.connections_max}) {}
 
-  std::uint16_t port() const override {
-    error_code ignored;
-    return acceptor_.local_endpoint(ignored).port();
-  }
+  std::uint16_t port() const override { return port_; }
 
   async::Task<void> run() override {
     while (!closing_) {
@@ -88,7 +86,9 @@ class TcpServer final : public Server {
     auto connection =
         std::make_unique<ServerConnection>(executor_, std::move(socket), service_, options_);
     if (const auto spawned = group_.spawn(run_connection(std::move(connection))); !spawned) {
-      observe::log_warning("connection refused", {{"why", spawned.error().message}});
+      if (!std::exchange(refusing_, true)) {
+        observe::log_warning("connections are refused", {{"why", spawned.error().message}});
+      }
     }
   }
 
@@ -100,14 +100,17 @@ class TcpServer final : public Server {
       observe::log_error("connection ended by an exception", {{"what", failure.what()}});
     }
     connections_.erase(connection.get());
+    refusing_ = false;
     ended_.notify_all();
   }
 
   async::Executor executor_;
   tcp::acceptor acceptor_;
+  const std::uint16_t port_;
   Service& service_;
   const ServerOptions options_;
   bool closing_ = false;
+  bool refusing_ = false;  // said so once in the log
   std::unordered_set<ServerConnection*> connections_;
   async::Event ended_;
   async::TaskGroup group_;
