@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "store/api_error.h"
+#include "store/discovery.h"
+#include "store/table_view.h"
 #include "store/watch_reader.h"
 
 namespace agenttier::store {
@@ -107,6 +109,10 @@ base::Result<ApiService::Call> ApiService::parse(const http::Request& request,
 async::Task<Response> ApiService::handle(http::Request request) {
   auto target = http::parse_target(request.target);
   if (!target) co_return status_response(bad_request(target.error().message), {});
+  if (request.method == "GET") {
+    auto document = discovery_document(target->path);
+    if (document) co_return http::json_response(200, *std::move(document));
+  }
   auto call = parse(request, *target);
   if (!call) co_return status_response(call.error(), {});
   const StatusSubject subject{call->path.resource, call->path.name};
@@ -146,7 +152,8 @@ base::Result<Response> ApiService::get(const Call& call) const {
   if (!object || object->written_at <= expired_before(*path.resource)) {
     return object_not_found(*path.resource, path.name);
   }
-  return http::json_response(200, object->text);
+  if (!wants_table(call.accept)) return http::json_response(200, object->text);
+  return http::json_response(200, table_row_of(*object, parts_.clock.now()));
 }
 
 base::Result<ListQuery> ApiService::list_query(const Call& call) const {
@@ -175,6 +182,9 @@ base::Result<Response> ApiService::list(const Call& call) const {
     if (call.query.version_match == VersionMatch::kExact) query.exact_version = wanted;
   }
   AT_TRY(ListPage page, list_objects(parts_.committed, *parts_.history, query));
+  if (wants_table(call.accept)) {
+    return http::json_response(200, table_of(*call.path.resource, page, parts_.clock.now()));
+  }
   Response response = http::json_response(200, "");
   response.body = list_body(*call.path.resource, std::move(page));
   return response;
@@ -207,6 +217,11 @@ base::Result<Response> ApiService::watch(const Call& call) {
   plan.bookmarks = call.query.bookmarks;
   plan.clock = &parts_.clock;
   plan.bookmark_interval = limits_.bookmark_interval;
+  if (wants_table(call.accept)) {
+    plan.render = [&clock = parts_.clock](const StoredObject& object) {
+      return table_row_of(object, clock.now());
+    };
+  }
   const auto spread = static_cast<std::int64_t>(parts_.latest.random().unit() *
                                                 static_cast<double>(kWatchTimeMin.count()));
   const std::chrono::seconds asked(call.query.timeout_seconds.value_or(0));

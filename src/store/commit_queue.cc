@@ -99,6 +99,7 @@ void CommitQueue::complete(const CommitPtr& commit, base::Status status) {
 async::Task<void> CommitQueue::close() {
   closed_ = true;
   co_await tasks_.wait_empty();
+  co_await thread_.run([this] { (void)file_.checkpoint(); });
   co_await tasks_.close();
 }
 

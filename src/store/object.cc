@@ -57,6 +57,7 @@ ObjectPtr build(const ObjectIdentity& identity, const json::object& value, std::
   object->labels = labels_of(value);
   object->fields = fields_of(*identity.resource, value);
   object->owners = owners_of(value);
+  object->deleting = find_path(value, "metadata.deletionTimestamp") != nullptr;
   text.shrink_to_fit();
   object->text = std::move(text);
   return object;

@@ -27,6 +27,7 @@ struct StoredObject {
   std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
   std::vector<std::string> fields;                          // in the order of resource->fields
   std::vector<std::string> owners;                          // uids
+  bool deleting = false;                                    // has a deletionTimestamp
   std::string text;
 
   // Of the memory it takes, near enough for limits.

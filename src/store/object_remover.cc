@@ -187,9 +187,9 @@ void ObjectRemover::after_gone(const StoredObject& gone) {
 // An owner that waits for its dependents goes with the last one that holds it.
 void ObjectRemover::release_owner(std::string_view uid) {
   const ObjectPtr owner = latest_.table().find_uid(uid);
-  if (!owner) return;
+  if (!owner || !owner->deleting) return;
   json::object value = parse_object(*owner);
-  if (!is_deleting(value) || !has_finalizer(value, kForegroundFinalizer)) return;
+  if (!has_finalizer(value, kForegroundFinalizer)) return;
   if (has_blocking_dependents(*owner)) return;
   auto names = finalizers_of(value);
   std::erase(names, kForegroundFinalizer);
@@ -200,7 +200,7 @@ void ObjectRemover::release_owner(std::string_view uid) {
 
 void ObjectRemover::release_namespace(std::string_view ns) {
   const ObjectPtr owner = latest_.find(namespaces(), "", ns);
-  if (!owner || latest_.table().namespace_in_use(ns)) return;
+  if (!owner || !owner->deleting || latest_.table().namespace_in_use(ns)) return;
   if (is_complete(parse_object(*owner))) finish(owner);
 }
 
@@ -238,12 +238,16 @@ void ObjectRemover::drop_reference(const ObjectPtr& dependent, std::string_view 
 }
 
 void ObjectRemover::settle_after_write(const ObjectPtr& object) {
+  const auto is_present = [this](const std::string& uid) { return latest_.table().find_uid(uid); };
+  const bool owned = object->owners.empty() ||
+                     std::any_of(object->owners.begin(), object->owners.end(), is_present);
+  if (owned && !object->deleting) return;
   const json::object value = parse_object(*object);
   const bool is_namespace = object->resource == &namespaces();
   const bool holds = is_namespace && latest_.table().namespace_in_use(object->name);
   if (is_complete(value) && !holds) {
     finish(object);
-  } else if (!object->owners.empty() && !has_living_owner(value)) {
+  } else if (!owned && !has_living_owner(value)) {
     work_.emplace_back(Removal{object->uid, {}});
   }
   run();

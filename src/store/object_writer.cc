@@ -60,15 +60,17 @@ base::Status check_unknown(const WriteOptions& options, const std::vector<std::s
   return bad_request("strict decoding error: " + list);
 }
 
-// What counts for the generation: all but metadata and status.
+// Whether all but metadata and status is equal: what the generation counts.
 bool same_intent(const json::object& before, const json::object& after) {
-  json::object a = before;
-  json::object b = after;
-  for (json::object* object : {&a, &b}) {
-    object->erase("metadata");
-    object->erase("status");
+  const auto counts = [](std::string_view name) { return name != "metadata" && name != "status"; };
+  for (const auto& [key, value] : after) {
+    const json::value* old_value = before.if_contains(key);
+    if (counts(key) && (!old_value || *old_value != value)) return false;
   }
-  return a == b;
+  for (const auto& [key, value] : before) {
+    if (counts(key) && !after.contains(key)) return false;
+  }
+  return true;
 }
 
 Causes check_new_finalizers(const json::object& before, const json::object& after) {
@@ -110,7 +112,7 @@ base::Status ObjectWriter::check_namespace(const ObjectPlace& place, std::string
   if (!place.resource->type.namespaced) return {};
   const ObjectPtr ns = latest_.find(namespaces(), "", place.ns);
   if (!ns) return object_not_found(namespaces(), place.ns);
-  if (!is_deleting(parse_object(*ns))) return {};
+  if (!ns->deleting) return {};
   base::Error error = forbidden(
       *place.resource, name,
       "unable to create new content in namespace " + place.ns + " because it is being terminated");

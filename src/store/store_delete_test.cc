@@ -249,7 +249,7 @@ TEST_F(DeleteTest, TheDefaultNamespaceStays) {
 }
 
 TEST_F(DeleteTest, EventsExpire) {
-  const char* events = "/api/v1/namespaces/default/events";
+  const Collection events{"/api/v1/namespaces/default/events"};
   const json::object subject{{"involvedObject", {{"namespace", "default"}}}};
   post(events, config_map("old", subject));
   clock_.advance(std::chrono::minutes(59));
@@ -265,7 +265,7 @@ TEST_F(DeleteTest, EventsExpire) {
 }
 
 TEST_F(DeleteTest, AnUpdatedEventLivesLonger) {
-  const char* events = "/api/v1/namespaces/default/events";
+  const Collection events{"/api/v1/namespaces/default/events"};
   post(events, config_map("e", {{"involvedObject", {{"namespace", "default"}}}}));
   clock_.advance(std::chrono::minutes(59));
   merge(events / "e", {{"count", 2}});

@@ -1,11 +1,18 @@
 // What survives: restarts, copies taken at any moment, full disks, damaged files.
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
 
 #include "store/testing.h"
 
@@ -13,6 +20,11 @@ namespace agenttier::store {
 namespace {
 
 namespace fs = std::filesystem;
+
+async::Task<void> call(std::function<void()> function) {
+  function();
+  co_return;
+}
 
 class DurabilityTest : public StoreTest {
  protected:
@@ -84,11 +96,7 @@ TEST_F(DurabilityTest, ACopyTakenInTheMiddleOfWritesIsWhole) {
       requests.push_back(request("POST", kMaps, config_map(name)));
     }
     std::string copy;
-    ASSERT_TRUE(
-        tasks_.spawn([](DurabilityTest* self, int number, std::string* out) -> async::Task<void> {
-          *out = self->copy_files(number);
-          co_return;
-        }(this, round, &copy)));
+    ASSERT_TRUE(tasks_.spawn(call([&] { copy = copy_files(round); })));
     send_together(std::move(requests));
     boost::asio::io_context other;
     auto reopened = Store::open(other.get_executor(), copy, clock_, random_, {});
@@ -97,6 +105,52 @@ TEST_F(DurabilityTest, ACopyTakenInTheMiddleOfWritesIsWhole) {
     EXPECT_EQ(get(kMaps / ("done-" + std::to_string(round))).status, 200);
     std::swap(store_, *reopened);
   }
+}
+
+// The child answers creates until it is killed, and tells each answer through the pipe.
+void create_until_killed(const std::function<void(int round)>& create_round) {
+  for (int round = 0;; ++round) create_round(round);
+}
+
+TEST_F(DurabilityTest, AKillLosesNothingThatWasAnswered) {
+  close();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    open();
+    create_until_killed([&](int round) {
+      std::vector<http::Request> requests;
+      for (int i = 0; i < 5; ++i) {
+        const std::string name = "m-" + std::to_string(round) + "-" + std::to_string(i);
+        requests.push_back(request("POST", kMaps, config_map(name)));
+      }
+      for (const Reply& reply : send_together(std::move(requests))) {
+        const std::string line = reply.at("metadata.name") + "\n";
+        if (::write(ends[1], line.data(), line.size()) < 0) ::_exit(1);
+      }
+    });
+  }
+  ::close(ends[1]);
+  std::string told;
+  char buffer[512];
+  while (told.size() < 2000) {
+    const ssize_t got = ::read(ends[0], buffer, sizeof buffer);
+    ASSERT_GT(got, 0);
+    told.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::kill(child, SIGKILL);
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
+    told.append(buffer, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  ::waitpid(child, nullptr, 0);
+  open();
+  const auto names = get(kMaps).item_names();
+  const std::set<std::string> kept(names.begin(), names.end());
+  std::istringstream lines(told.substr(0, told.rfind('\n') + 1));
+  for (std::string name; std::getline(lines, name);) EXPECT_TRUE(kept.contains(name)) << name;
 }
 
 TEST_F(DurabilityTest, ConcurrentWritesEachGetAnAnswerAndAVersion) {
@@ -174,6 +228,30 @@ TEST_F(DurabilityTest, AFullDiskFailsTheWriteAndNothingElse) {
   EXPECT_GT(std::stoull(later.version()), std::stoull(version));
   reopen();
   EXPECT_EQ(get(kMaps / "b").status, 200);
+}
+
+TEST_F(DurabilityTest, SaysThatTheDiskIsFull) {
+  const std::string disk = directory_ + "/disk";
+  fs::create_directory(disk);
+  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=512k") != 0) {
+    GTEST_SKIP() << "cannot mount a small disk: " << std::strerror(errno);
+  }
+  close();
+  const std::string before = std::exchange(directory_, disk);
+  open();
+  Reply last;
+  for (int i = 0; i < 50 && (i == 0 || last.status == 201); ++i) {
+    const json::object data{{"k", std::string(20'000, 'x')}};
+    last = post(kMaps, config_map("m" + std::to_string(i), {{"data", data}}));
+  }
+  EXPECT_EQ(last.status, 429);
+  EXPECT_NE(last.at("message").find("free space on the disk"), std::string::npos) << last.text;
+  const auto kept = get(kMaps).item_names();
+  reopen();
+  EXPECT_EQ(get(kMaps).item_names(), kept);
+  close();
+  directory_ = before;
+  ::umount(disk.c_str());
 }
 
 TEST_F(DurabilityTest, AFailedCommitFailsAllThatWasDecidedOnIt) {

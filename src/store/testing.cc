@@ -193,10 +193,13 @@ Reply StoreTest::remove(std::string target, const json::value& options) {
 }
 
 TestWatch StoreTest::watch(std::string target) {
+  return watch(request("GET", std::move(target), nullptr));
+}
+
+TestWatch StoreTest::watch(http::Request request) {
   http::Response response;
   bool done = false;
-  EXPECT_TRUE(tasks_.spawn(
-      send_into(store_->api(), request("GET", std::move(target), nullptr), &response, &done)));
+  EXPECT_TRUE(tasks_.spawn(send_into(store_->api(), std::move(request), &response, &done)));
   EXPECT_TRUE(run_until([&] { return done; }));
   EXPECT_EQ(response.status, 200);
   EXPECT_TRUE(response.body.is_stream());

@@ -69,6 +69,7 @@ class StoreTest : public testing::Test {
 
   // The target must answer with a watch.
   TestWatch watch(std::string target);
+  TestWatch watch(http::Request request);
   // The next event as "ADDED name"; "end" at the end, "none" if none is there now.
   std::string next(TestWatch& watch);
   json::object next_event(TestWatch& watch);
@@ -90,14 +91,18 @@ class StoreTest : public testing::Test {
 
 json::value parse(std::string_view text);
 
-inline constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-inline constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-inline constexpr const char* kSecrets = "/api/v1/namespaces/default/secrets";
-inline constexpr const char* kSandboxes =
-    "/apis/agenttier.io/v1alpha1/namespaces/default/sandboxes";
-
-inline std::string operator/(const char* collection, std::string_view name) {
-  return std::string(collection) + "/" + std::string(name);
+// The path of a collection; "/" gives that of an object in it.
+struct Collection {
+  const char* path;
+  operator std::string() const { return path; }  // NOLINT: implicit
+};
+inline std::string operator/(Collection collection, std::string_view name) {
+  return std::string(collection.path) + "/" + std::string(name);
 }
+
+inline constexpr Collection kMaps{"/api/v1/namespaces/default/configmaps"};
+inline constexpr Collection kPods{"/api/v1/namespaces/default/pods"};
+inline constexpr Collection kSecrets{"/api/v1/namespaces/default/secrets"};
+inline constexpr Collection kSandboxes{"/apis/agenttier.io/v1alpha1/namespaces/default/sandboxes"};
 
 }  // namespace agenttier::store

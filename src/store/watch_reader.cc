@@ -40,7 +40,7 @@ class WatchReader final : public http::BodyReader {
  private:
   void add_initial(std::string& piece) {
     while (sent_ < plan_.initial.size() && piece.size() < kPieceBytes) {
-      append_line(piece, "ADDED", plan_.initial[sent_]->text);
+      add_event(piece, "ADDED", *plan_.initial[sent_]);
       plan_.initial[sent_].reset();
       ++sent_;
     }
@@ -76,12 +76,16 @@ class WatchReader final : public http::BodyReader {
     const bool was = change.before && plan_.selector.matches(*change.before);
     const bool is = change.kind != ChangeKind::kDeleted && plan_.selector.matches(*change.after);
     if (is) {
-      append_line(piece, was ? "MODIFIED" : "ADDED", change.after->text);
+      add_event(piece, was ? "MODIFIED" : "ADDED", *change.after);
     } else if (was && change.kind == ChangeKind::kDeleted) {
-      append_line(piece, "DELETED", change.after->text);
+      add_event(piece, "DELETED", *change.after);
     } else if (was) {
-      append_line(piece, "DELETED", at_version(*change.before, change.after->version)->text);
+      add_event(piece, "DELETED", *at_version(*change.before, change.after->version));
     }
+  }
+
+  void add_event(std::string& piece, std::string_view type, const StoredObject& object) const {
+    append_line(piece, type, plan_.render ? plan_.render(object) : object.text);
   }
 
   void add_bookmark(std::string& piece, json::object metadata) const {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct WatchPlan {
   const base::Clock* clock;  // measures waits; outlives the reader
   std::chrono::milliseconds time_max;
   std::chrono::milliseconds bookmark_interval;
+  // How an object is shown; empty: as its JSON.
+  std::function<std::string(const StoredObject&)> render;
 };
 
 std::unique_ptr<http::BodyReader> make_watch_reader(std::shared_ptr<WatchHistory> history,
