@@ -107,6 +107,29 @@ TEST(Body, LeftUnreadClosesTheConnectionAfterTheAnswerIfLarge) {
   EXPECT_EQ(answer.headers.find("Connection"), "close");
 }
 
+async::Task<Response> stash_body(std::shared_ptr<std::unique_ptr<BodyReader>> stash,
+                                 Request request) {
+  *stash = request.body.into_reader();
+  co_return text_response(200, "kept it");
+}
+
+async::Task<base::Result<std::string>> read_one(BodyReader& reader) {
+  co_return co_await reader.read();
+}
+
+TEST(Body, CannotBeReadAfterItsExchange) {
+  const auto stash = std::make_shared<std::unique_ptr<BodyReader>>();
+  TestServer server([stash](Request request) { return stash_body(stash, std::move(request)); });
+  const auto answer = server.run(
+      call(server.client(), make_request(server.authority(), "/", std::string(100'000, 'x'))));
+  EXPECT_EQ(answer.body, "kept it");
+  ASSERT_TRUE(run_until(server.loop(), [&] {
+    const auto piece = server.run(read_one(**stash));
+    return !piece && piece.error().code == base::ErrorCode::kCancelled;
+  }));
+  stash->reset();
+}
+
 TEST(Body, ThatStallsFailsTheReadInTime) {
   TestServer server(measure, {.body_idle_time_max = 50ms});
   const auto received = server.run(exchange_raw(
@@ -208,9 +231,6 @@ TEST(Body, ReadAllHoldsItsLimit) {
   EXPECT_LT(*given, 2 * kMiB);
 }
 
-async::Task<base::Result<std::string>> read_one(BodyReader& reader) {
-  co_return co_await reader.read();
-}
 async::Task<bool> write_one(PipeWriter& writer, std::string bytes) {
   co_return (co_await writer.write(std::move(bytes))).has_value();
 }

@@ -8,14 +8,17 @@
 
 namespace agenttier::http {
 namespace asio = boost::asio;
-namespace {
 
-async::Task<void> without_throwing(async::Task<void> task) {
+// `cancelled` lives in the scope, which outlives run().
+async::Task<void> CancelScope::run_quietly(async::Task<void> task, const bool& cancelled) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await std::move(task);
+  if (!cancelled) co_await std::move(task);
 }
 
-}  // namespace
+void CancelScope::cancel() {
+  cancelled_ = true;
+  signal_.emit(asio::cancellation_type::terminal);
+}
 
 async::Task<void> CancelScope::run(async::Task<void> task) {
   // The spawned task has a slot of its own, so the awaiting task's slot is free to forward.
@@ -25,7 +28,7 @@ async::Task<void> CancelScope::run(async::Task<void> task) {
     outer.assign([this](asio::cancellation_type type) { signal_.emit(type); });
   }
   const auto executor = co_await asio::this_coro::executor;
-  auto quiet = without_throwing(std::move(task));
+  auto quiet = run_quietly(std::move(task), cancelled_);
   co_await asio::co_spawn(executor, std::move(quiet),
                           asio::bind_cancellation_slot(signal_.slot(), asio::use_awaitable));
   if (outer.is_connected()) outer.clear();

@@ -1,5 +1,6 @@
 #pragma once
 // A CancelScope runs a task that can be cancelled on its own, besides with the task that awaits it.
+// A task that is cancelled before it began does not run.
 //
 // Example:
 //   CancelScope scope;                        // somebody calls scope.cancel()
@@ -15,9 +16,12 @@ class CancelScope {
  public:
   // One at a time. Exceptions of the task come out of here.
   async::Task<void> run(async::Task<void> task);
-  void cancel() { signal_.emit(boost::asio::cancellation_type::terminal); }
+  void cancel();
 
  private:
+  static async::Task<void> run_quietly(async::Task<void> task, const bool& cancelled);
+
+  bool cancelled_ = false;
   boost::asio::cancellation_signal signal_;
 };
 

@@ -20,9 +20,17 @@ IncomingBody::IncomingBody(std::shared_ptr<Link> link, const MessageHead& head,
       done_(head.framing == Framing::kNone) {}
 
 async::Task<base::Result<std::string>> IncomingBody::read() {
+  const base::Error over = base::cancelled("receive the body: the exchange is over");
+  if (abandoned_) co_return over;
+  auto piece = co_await read_piece();
+  // Abandoned meanwhile: what came may not be all there was.
+  if (abandoned_) co_return over;
+  co_return piece;
+}
+
+async::Task<base::Result<std::string>> IncomingBody::read_piece() {
   if (done_) co_return std::string();
   if (broken_) co_return *broken_;
-  if (abandoned_) co_return base::cancelled("receive the body: the exchange is over");
   base::Result<std::string> piece = std::string();
   if (framing_ == Framing::kLength) {
     piece = co_await read_length();
@@ -31,10 +39,8 @@ async::Task<base::Result<std::string>> IncomingBody::read() {
   } else {
     piece = co_await read_to_end();
   }
-  if (!piece) {
-    broken_ = std::move(piece).error().context("receive the body");
-    co_return *broken_;
-  }
+  if (!piece) broken_ = std::move(piece).error().context("receive the body");
+  if (broken_) co_return *broken_;
   co_return piece;
 }
 
@@ -100,6 +106,7 @@ async::Task<base::Result<std::string>> IncomingBody::read_to_end() {
 
 async::Task<base::Status> IncomingBody::drain(std::uint64_t bytes_max,
                                               std::chrono::milliseconds time_max) {
+  abandoned_ = true;
   const auto end = std::chrono::steady_clock::now() + time_max;
   std::uint64_t drained = 0;
   while (!done_) {
@@ -107,7 +114,7 @@ async::Task<base::Status> IncomingBody::drain(std::uint64_t bytes_max,
         std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     if (left.count() <= 0) co_return base::deadline_exceeded("drain the body");
     idle_time_max_ = left;
-    AT_CO_TRY(const std::string piece, co_await read());
+    AT_CO_TRY(const std::string piece, co_await read_piece());
     drained += piece.size();
     if (drained > bytes_max) co_return base::exhausted("drain the body: more than the limit");
   }

@@ -30,7 +30,8 @@ class IncomingBody {
   // The whole body, if all of it has come and it is at most kPieceBytes.
   std::optional<std::string> take_if_complete();
   bool done() const { return done_; }
-  // Reads and forgets; the end must come within both limits, else an error.
+  // Abandons the body, reads the rest and forgets it; the end must come within both limits, else an
+  // error.
   async::Task<base::Status> drain(std::uint64_t bytes_max, std::chrono::milliseconds time_max);
   // How many bytes are left at least.
   std::uint64_t left_min() const { return framing_ == Framing::kLength ? left_ : 0; }
@@ -42,6 +43,7 @@ class IncomingBody {
   bool continue_denied() const { return continue_denied_; }
 
  private:
+  async::Task<base::Result<std::string>> read_piece();
   async::Task<base::Result<std::string>> read_length();
   async::Task<base::Result<std::string>> read_chunks();
   async::Task<base::Result<std::string>> read_to_end();

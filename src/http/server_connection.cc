@@ -233,15 +233,15 @@ async::Task<base::Status> ServerConnection::reply(Exchange& exchange, Response r
 
 async::Task<Persistence> ServerConnection::finish_body(const Exchange& exchange) {
   const auto body = exchange.body;
-  if (!body) co_return exchange.persistence;
-  if (exchange.persistence == Persistence::kKeep && !body->done()) {
+  Persistence persistence = exchange.persistence;
+  if (persistence == Persistence::kKeep && body && !body->done()) {
     const auto drained = co_await body->drain(kDrainBytesMax, kDrainTimeMax);
-    body->abandon();
-    co_return drained ? Persistence::kKeep : Persistence::kClose;
+    if (!drained) persistence = Persistence::kClose;
   }
-  body->abandon();
-  if (!body->done()) co_await linger();
-  co_return exchange.persistence;
+  if (body) body->abandon();
+  const bool more_comes = (body && !body->done()) || !link_->data().empty();
+  if (persistence == Persistence::kClose && more_comes) co_await linger();
+  co_return persistence;
 }
 
 async::Task<void> ServerConnection::upgrade(MessageHead head, Response response) {

@@ -31,7 +31,7 @@ class Upload : public std::enable_shared_from_this<Upload> {
 
   std::shared_ptr<Link> link_;
   CancelScope scope_;
-  base::Status result_;
+  base::Status result_ = base::cancelled("the body was not sent");
   bool done_ = false;
   async::Event ended_;
 };
