@@ -11,6 +11,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <cstddef>
@@ -88,7 +89,8 @@ class TestLoop {
   void spawn(async::Task<void> task) { AT_ASSERT(tasks_.spawn(std::move(task)).has_value()); }
   // Cancels what was spawned and waits for its end.
   void close() {
-    tasks_.cancel_all();
+    // From within the loop, where a task that is about to end cannot end in between.
+    boost::asio::post(loop_, [this] { tasks_.cancel_all(); });
     AT_ASSERT(run_until([&] { return tasks_.size() == 0; }));
   }
 
