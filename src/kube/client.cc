@@ -219,6 +219,23 @@ async::Task<base::Status> Client::remove(api::ResourceType type, ObjectKey key,
   co_return base::Status();
 }
 
+async::Task<base::Status> Client::bind(ObjectKey pod, std::string node) {
+  constexpr api::ResourceType kPods{"", "v1", "pods", "Pod", true};
+  const std::string phrase = subject("bind", kPods, pod);
+  auto path = object_path(kPods, pod, Subresource::kNone);
+  if (!path) co_return std::move(path).error().context(phrase);
+  http::Request request =
+      request_of(options_, "POST", *path + "/binding" + write_query(options_));
+  json::object target{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", std::move(node)}};
+  json::object binding{{"apiVersion", "v1"}, {"kind", "Binding"}};
+  binding["metadata"] = json::object{{"name", pod.name}, {"namespace", pod.ns}};
+  binding["target"] = std::move(target);
+  set_json(request, json::value(std::move(binding)), "application/json");
+  auto body = co_await call(transport_, std::move(request));
+  if (!body) co_return std::move(body).error().context(phrase);
+  co_return base::Status();
+}
+
 async::Task<base::Result<std::unique_ptr<WatchStream>>> Client::watch(api::ResourceType type,
                                                                       WatchOptions options) {
   const std::string phrase = subject("watch", type, {options.ns, ""});

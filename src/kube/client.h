@@ -103,6 +103,8 @@ class Client {
                                                 Subresource subresource = Subresource::kNone);
   async::Task<base::Status> remove(api::ResourceType type, ObjectKey key,
                                    DeleteOptions options = {});
+  // Assigns a pod that has no node yet; kConflict if it has one.
+  async::Task<base::Status> bind(ObjectKey pod, std::string node);
   async::Task<base::Result<std::unique_ptr<WatchStream>>> watch(api::ResourceType type,
                                                                 WatchOptions options);
 

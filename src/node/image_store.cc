@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kRecordBytesMax = 64 * 1024;
 constexpr std::size_t kWaitingFetchesMax = 1000;
 constexpr const char* kLocalTag = "latest";
+constexpr std::string_view kOwnImages = "agenttier/";
 
 Error with_reason(Error error, const char* reason, const std::string& name) {
   if (error.code == base::ErrorCode::kCancelled) return error;
@@ -34,14 +35,11 @@ std::string auth_hash(const std::string& auth_json) {
 
 // Changes whenever a layout is written anew; empty if there is no layout.
 std::string stamp_of(const std::string& layout) {
+  if (layout.empty()) return "";
   struct stat info;
   if (::stat((layout + "/index.json").c_str(), &info) != 0) return "";
   return std::to_string(info.st_ino) + "-" + std::to_string(info.st_size) + "-" +
          std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec);
-}
-
-std::string layout_of(const NodePaths& paths, const ImageReference& reference) {
-  return paths.local_images() + "/" + reference.local_name();
 }
 
 struct Loaded {
@@ -87,12 +85,13 @@ Result<std::string> skopeo_source(const std::string& source) {
 
 ImageStore::ImageStore(const NodePaths& paths, os::CommandRunner& runner,
                        async::BlockingPool& blocking, async::Timers& timers,
-                       async::Executor executor, FetchOptions options)
+                       async::Executor executor, ImageStoreOptions options)
     : paths_(paths),
       blocking_(blocking),
       timers_(timers),
       executor_(executor),
-      fetcher_(paths, runner, blocking, timers, options),
+      images_dir_(std::move(options.images_dir)),
+      fetcher_(paths, runner, blocking, timers, options.fetch),
       fetch_ended_(executor),
       tasks_(executor, {.name = "image pulls", .tasks_max = kWaitingFetchesMax}) {}
 
@@ -106,6 +105,15 @@ async::Task<Status> ImageStore::recover() {
 
 async::Task<void> ImageStore::close() {
   co_await tasks_.close();
+}
+
+std::string ImageStore::local_layout(const ImageReference& reference) const {
+  const std::string name = reference.local_name();
+  const std::string own = paths_.local_images() + "/" + name;
+  if (!stamp_of(own).empty()) return own;
+  if (images_dir_.empty() || !name.starts_with(kOwnImages)) return "";
+  const std::string given = images_dir_ + "/" + name.substr(kOwnImages.size());
+  return stamp_of(given).empty() ? "" : given;
 }
 
 const ImageRecord* ImageStore::find_record(const std::string& name) const {
@@ -131,7 +139,7 @@ std::optional<Image> ImageStore::find(const ImageRequest& request) const {
   const auto reference = parse_image_reference(request.name);
   if (!reference) return std::nullopt;
   const ImageRecord* record = find_record(reference->text());
-  const std::string stamp = stamp_of(layout_of(paths_, *reference));
+  const std::string stamp = stamp_of(local_layout(*reference));
   if (record == nullptr) return std::nullopt;
   if (record->origin == ImageOrigin::kLocalLayout && stamp != record->layout_stamp) {
     return std::nullopt;
@@ -157,9 +165,13 @@ async::Task<Result<Image>> ImageStore::get(ImageRequest request) {
     records_[name].used = base::format_rfc3339(timers_.clock().now());
     co_return *std::move(image);
   }
-  const std::string layout = layout_of(paths_, *reference);
-  auto result = stamp_of(layout).empty() ? co_await get_remote(*reference, std::move(request))
-                                         : co_await get_local(*reference, layout);
+  const std::string layout = local_layout(*reference);
+  Result<Image> result = base::internal("");
+  if (layout.empty()) {
+    result = co_await get_remote(*reference, std::move(request));
+  } else {
+    result = co_await get_local(*reference, layout);
+  }
   if (!result) {
     co_return with_reason(std::move(result).error(), image_reasons::kErrImagePull, name);
   }
@@ -312,42 +324,36 @@ std::optional<std::string> ImageStore::oldest_unused(const std::set<std::string>
   return oldest == nullptr ? std::nullopt : std::optional<std::string>(oldest->name);
 }
 
-async::Task<Status> ImageStore::collect_garbage(std::set<std::string> digests_in_use,
+async::Task<Status> ImageStore::collect_garbage(DigestsInUse in_use,
                                                 std::uint64_t bytes_free_wanted) {
-  // A fetch that is about to install a digest must not lose it under its hands.
-  if (!fetches_.empty()) co_return Status();
   const std::string folder = paths_.image_roots();
   while (true) {
-    (void)co_await remove_unused(digests_in_use);
+    co_await remove_unused(in_use);
     const auto usage = co_await blocking_.run([folder] { return os::file_system_usage(folder); });
     if (!usage || usage->bytes_free >= bytes_free_wanted) co_return Status();
-    const auto oldest = oldest_unused(digests_in_use);
-    if (!oldest) co_return Status();
+    const auto oldest = oldest_unused(in_use());
+    if (!oldest || co_await async::is_cancelled()) co_return Status();
     AT_CO_OK(co_await remove(*oldest));
     observe::log_info("image removed to free disk space", {{"image", *oldest}});
   }
 }
 
-async::Task<bool> ImageStore::remove_unused(const std::set<std::string>& in_use) {
-  std::set<std::string> needed = in_use;
-  for (const auto& [name, record] : records_) needed.insert(record.digest);
-  std::vector<std::string> unused;
-  for (const auto& [digest, config] : configs_) {
-    if (!needed.contains(digest)) unused.push_back(digest);
-  }
-  for (const std::string& digest : unused) {
+async::Task<void> ImageStore::remove_unused(DigestsInUse in_use) {
+  std::set<std::string> digests;
+  for (const auto& [digest, config] : configs_) digests.insert(digest);
+  for (const std::string& digest : digests) {
+    std::set<std::string> needed = in_use();
+    for (const auto& [name, record] : records_) needed.insert(record.digest);
+    // A fetch may be about to use files that are there already.
+    if (needed.contains(digest) || !fetches_.empty()) continue;
     configs_.erase(digest);
     const std::string root = paths_.image_root(digest);
     const std::string doomed = paths_.tmp() + "/removing-" + digest.substr(7);
-    auto removal = [root, doomed]() -> Status {
-      // Out of sight first: a half-removed image must never be found under its digest.
-      AT_OK(os::rename_path(root, doomed));
-      return os::remove_tree(doomed);
-    };
-    const auto removed = co_await blocking_.run(std::move(removal));
+    // Out of sight first, in this very step: a half-removed image must never be found.
+    Status removed = os::rename_path(root, doomed);
+    if (removed) removed = co_await blocking_.run([doomed] { return os::remove_tree(doomed); });
     if (!removed) observe::log_warning("image not removed", {{"why", removed.error().message}});
   }
-  co_return !unused.empty();
 }
 
 }  // namespace agenttier::node

@@ -5,9 +5,10 @@
 // one; a caller that gives up does not end it. Few fetches run at once. An image that needed
 // credentials is given only to a caller whose own credentials the registry accepts.
 //
-// A name for which an OCI layout lies in images/local, or that was imported, is served from this
-// machine whatever the policy says. Everything else follows the pull policy as the kubelet does.
-// Errors carry the container's waiting reason in Error::reason.
+// A name for which an OCI layout lies in images/local (or, for agenttier/<name>, in the images
+// folder), or that was imported, is served from this machine whatever the policy says. Everything
+// else follows the pull policy as the kubelet does. Errors carry the container's waiting reason in
+// Error::reason.
 //
 // One loop; the references given to the constructor outlive the store. close() before destroying.
 //
@@ -16,6 +17,7 @@
 //   mount_overlay({.lower = image.rootfs, ...});
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,12 +55,18 @@ struct ImageRequest {
   std::string auth_json;  // content of a docker config.json; empty: anonymous
 };
 
+struct ImageStoreOptions {
+  FetchOptions fetch;
+  // Folder of OCI layouts that are the images agenttier/<name>; empty: none.
+  std::string images_dir;
+};
+
 class ImageStore {
  public:
   static constexpr std::size_t kFetchesMax = 3;
 
   ImageStore(const NodePaths& paths, os::CommandRunner& runner, async::BlockingPool& blocking,
-             async::Timers& timers, async::Executor executor, FetchOptions options);
+             async::Timers& timers, async::Executor executor, ImageStoreOptions options);
 
   // Once, before any other call: reads the records, drops what is broken.
   async::Task<base::Status> recover();
@@ -77,8 +85,9 @@ class ImageStore {
   async::Task<base::Status> remove(std::string name);
   // Removes files that no name and no container uses. While less than `bytes_free_wanted` are free,
   // pulled images that no container uses go too, the least recently used first.
-  async::Task<base::Status> collect_garbage(std::set<std::string> digests_in_use,
-                                            std::uint64_t bytes_free_wanted);
+  // `in_use` is asked again before each step, for containers start meanwhile.
+  using DigestsInUse = std::function<std::set<std::string>()>;
+  async::Task<base::Status> collect_garbage(DigestsInUse in_use, std::uint64_t bytes_free_wanted);
 
  private:
   struct Fetch {
@@ -96,7 +105,9 @@ class ImageStore {
   async::Task<base::Result<Image>> fetch_now(ImageRecord record, std::string source,
                                              std::string auth_json);
   async::Task<base::Status> save(ImageRecord record);
-  async::Task<bool> remove_unused(const std::set<std::string>& in_use);
+  async::Task<void> remove_unused(DigestsInUse in_use);
+  // Of the layout on this machine that the name means; empty if there is none.
+  std::string local_layout(const ImageReference& reference) const;
   const ImageRecord* find_record(const std::string& name) const;
   std::optional<Image> image_of(const ImageRecord& record) const;
   std::optional<std::string> oldest_unused(const std::set<std::string>& in_use) const;
@@ -105,6 +116,7 @@ class ImageStore {
   async::BlockingPool& blocking_;
   async::Timers& timers_;
   async::Executor executor_;
+  const std::string images_dir_;
   ImageFetcher fetcher_;
   std::map<std::string, ImageRecord> records_;  // by whole name
   std::map<std::string, ImageConfig> configs_;  // by digest: the unpacked images

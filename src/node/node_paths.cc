@@ -40,8 +40,8 @@ std::string NodePaths::image_root(const std::string& digest) const {
 
 base::Status NodePaths::make_folders() const {
   AT_OK(os::make_directories(state_, 0700));
-  for (const std::string& folder :
-       {runc(), tmp(), local_images(), image_records(), image_roots(), volumes(), sandboxes()}) {
+  for (const std::string& folder : {runc(), runsc(), tmp(), local_images(), image_records(),
+                                    image_roots(), volumes(), sandboxes()}) {
     AT_OK(os::make_directories(folder, 0700));
   }
   return {};

@@ -45,6 +45,7 @@ class NodePaths {
 
   std::string lock() const { return state_ + "/node.lock"; }
   std::string runc() const { return state_ + "/runc"; }
+  std::string runsc() const { return state_ + "/runsc"; }
   std::string tmp() const { return state_ + "/tmp"; }
 
   std::string local_images() const { return state_ + "/images/local"; }
@@ -52,6 +53,7 @@ class NodePaths {
   std::string image_roots() const { return state_ + "/images/rootfs"; }
   std::string image_root(const std::string& digest) const;  // "sha256:<hex>"
 
+  std::string network() const { return state_ + "/network"; }
   std::string volumes() const { return state_ + "/volumes"; }
   std::string volume(const std::string& claim_uid) const { return volumes() + "/" + claim_uid; }
   std::string volume_data(const std::string& claim_uid) const {

@@ -53,7 +53,7 @@ std::string OciRuntime::why_missing(RuntimeKind kind) {
 os::Command OciRuntime::command(std::vector<std::string> words) const {
   os::Command result{.time_max = kCallTimeMax};
   result.argv = {program(kind_), "--root",
-                 paths_.runc() + (kind_ == RuntimeKind::kRunc ? "" : "-sc")};
+                 kind_ == RuntimeKind::kRunc ? paths_.runc() : paths_.runsc()};
   if (kind_ == RuntimeKind::kGvisor) {
     result.argv.insert(result.argv.end(), {"--platform=ptrace", "--network=sandbox"});
   }
@@ -104,8 +104,11 @@ async::Task<Status> OciRuntime::remove(std::string id) {
 }
 
 async::Task<Result<std::vector<std::string>>> OciRuntime::list() {
-  // A record that a crash left half written is not listed by runc, and must be removed all the same.
+  // A record that a crash left half written is not listed by runc, and must be removed all the
+  // same.
   if (kind_ == RuntimeKind::kRunc) co_return os::list_directory(paths_.runc());
+  // Asking runsc costs a process; without a record there is nothing to ask for.
+  if (os::list_directory(paths_.runsc()).empty()) co_return std::vector<std::string>();
   AT_CO_TRY(const std::string text, co_await runner_.run_checked(command({"list", "--quiet"})));
   std::vector<std::string> ids;
   std::istringstream lines(text);

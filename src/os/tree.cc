@@ -265,7 +265,7 @@ Status copy_tree(const std::string& from, const std::string& to) {
   AT_TRY(Fd source, open_file(from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   struct stat info;
   if (::fstat(source.get(), &info) != 0) return from_errno("copy " + from, errno);
-  if (::mkdir(to.c_str(), 0700) != 0) return from_errno("copy to " + to, errno);
+  if (::mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return from_errno("copy to " + to, errno);
   AT_TRY(Fd target, open_file(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   AT_OK(copy_below(std::move(source), target.get(), info.st_dev, from, 0));
   return copy_metadata(target.get(), info, to);
