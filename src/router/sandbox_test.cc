@@ -209,10 +209,9 @@ TEST_F(SandboxTest, IsListedForItsOwnerAndForAdmins) {
   plane.create("c", bob);
   const auto names = [&](std::string query, const std::string& key) {
     std::string text;
-    for (const json::value& each :
-         plane.get("/sandboxes" + query, key).json().at("sandboxes").as_array()) {
+    const json::object page = plane.get("/sandboxes" + query, key).json();
+    for (const json::value& each : page.at("sandboxes").as_array())
       text += each.at("name").as_string();
-    }
     return text;
   };
   EXPECT_EQ(names("", alice), "ab");
