@@ -224,8 +224,7 @@ async::Task<base::Status> Client::bind(ObjectKey pod, std::string node) {
   const std::string phrase = subject("bind", kPods, pod);
   auto path = object_path(kPods, pod, Subresource::kNone);
   if (!path) co_return std::move(path).error().context(phrase);
-  http::Request request =
-      request_of(options_, "POST", *path + "/binding" + write_query(options_));
+  http::Request request = request_of(options_, "POST", *path + "/binding" + write_query(options_));
   json::object target{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", std::move(node)}};
   json::object binding{{"apiVersion", "v1"}, {"kind", "Binding"}};
   binding["metadata"] = json::object{{"name", pod.name}, {"namespace", pod.ns}};
@@ -256,6 +255,26 @@ async::Task<base::Result<std::unique_ptr<WatchStream>>> Client::watch(api::Resou
     co_return error_from_response(response->status, response->headers, text).context(phrase);
   }
   co_return make_watch_stream(response->body.into_reader(), phrase);
+}
+
+async::Task<base::Result<http::Body>> Client::logs(ObjectKey pod, LogOptions options) {
+  constexpr api::ResourceType kPods{"", "v1", "pods", "Pod", true};
+  const std::string phrase = subject("read the log of", kPods, pod);
+  Query query;
+  query.add("container", options.container);
+  if (options.tail_lines) query.add("tailLines", std::to_string(*options.tail_lines));
+  if (options.end == LogEnd::kFollow) query.add("follow", "true");
+  auto path = object_path(kPods, pod, Subresource::kNone);
+  if (!path) co_return std::move(path).error().context(phrase);
+  http::Request request = request_of(options_, "GET", *path + "/log" + query.text());
+  auto response = co_await transport_.send(std::move(request));
+  if (!response) co_return std::move(response).error().context(phrase);
+  if (response->status != 200) {
+    auto body = co_await response->body.read_all(kErrorBytesMax);
+    const std::string text = body ? *std::move(body) : std::string();
+    co_return error_from_response(response->status, response->headers, text).context(phrase);
+  }
+  co_return std::move(response->body);
 }
 
 }  // namespace agenttier::kube

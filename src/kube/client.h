@@ -78,6 +78,14 @@ struct DeleteOptions {
   std::optional<std::int64_t> grace_period_seconds;
 };
 
+enum class LogEnd : std::uint8_t { kNow, kFollow };
+
+struct LogOptions {
+  std::string container;                   // empty: its only one
+  std::optional<std::int64_t> tail_lines;  // absent: all that is kept
+  LogEnd end = LogEnd::kNow;
+};
+
 struct ClientOptions {
   std::string authority;      // "host:port"; empty in process
   std::string bearer_token;   // empty in process
@@ -107,6 +115,8 @@ class Client {
   async::Task<base::Status> bind(ObjectKey pod, std::string node);
   async::Task<base::Result<std::unique_ptr<WatchStream>>> watch(api::ResourceType type,
                                                                 WatchOptions options);
+  // What a container of the pod wrote, as it comes. kNotFound without such a pod or container.
+  async::Task<base::Result<http::Body>> logs(ObjectKey pod, LogOptions options);
 
  private:
   http::Client& transport_;

@@ -4,7 +4,7 @@
 
 #include "api/secret.h"
 #include "http/in_process.h"
-#include "kube/small_api_test.h"
+#include "kube/testing_small_api.h"
 #include "kube/testing.h"
 #include "kube/typed.h"
 

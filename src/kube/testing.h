@@ -91,6 +91,7 @@ class TestLoop {
   void close() {
     // From within the loop, where a task that is about to end cannot end in between.
     boost::asio::post(loop_, [this] { tasks_.cancel_all(); });
+    run_until_idle();
     AT_ASSERT(run_until([&] { return tasks_.size() == 0; }));
   }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +35,7 @@ struct Bench {
   }
   void start() { ASSERT_TRUE(tasks.spawn(log->run())); }
   void stop() {
-    tasks.cancel_all();
+    boost::asio::post(loop, [this] { tasks.cancel_all(); });
     ASSERT_TRUE(run_until([&] { return tasks.size() == 0; }));
   }
   template <class F>
