@@ -12,6 +12,11 @@
 
 namespace agenttier::runtime {
 
+// Connections. Whoever is in the sandbox can open some, so an idle one must be cheap.
+inline constexpr std::size_t kConnectionsMax = 2560;
+inline constexpr std::uint32_t kHeadBytesMax = 16UL << 10;
+inline constexpr std::size_t kOpenFilesMax = 16'384;
+
 // Processes.
 inline constexpr std::size_t kRunningProcessesMax = 256;
 inline constexpr std::size_t kExitedProcessesMax = 256;  // kept for their output and status
@@ -45,8 +50,10 @@ inline constexpr std::chrono::milliseconds kDrainGrace{50};  // output that come
 inline constexpr std::chrono::milliseconds kStopGrace{2000};
 inline constexpr std::chrono::milliseconds kKinPause{25};  // between two looks at what is left
 inline constexpr int kKillRoundsMax = 40;
+inline constexpr std::chrono::milliseconds kStopServerGrace{200};
 
 // Files.
+inline constexpr std::size_t kBlockingThreads = 2;
 inline constexpr std::size_t kFileStreamsMax = 64;  // uploads, downloads and archives at once
 inline constexpr std::size_t kFilePieceBytes = 256UL << 10;
 inline constexpr std::size_t kUploadFlushBytes = 8UL << 20;  // write-back starts this often

@@ -308,6 +308,10 @@ Status Process::signal(int number) {
   return {};
 }
 
+void Process::hang_up() {
+  if (has_terminal_ && is_running()) ::kill(-pid_, SIGHUP);
+}
+
 Task<void> Process::kill_owned(std::shared_ptr<Process> self, KillReason reason) {
   co_await self->kill(reason);
 }
@@ -346,8 +350,8 @@ void Process::send_to_kin(const std::vector<pid_t>& kin, int number) {
   if (is_running()) ::kill(-pid_, number);
   for (const pid_t pid : kin) ::kill(pid, number);
   if (number != SIGTERM) return;
-  // A shell at a terminal heeds a hang-up only, and a stopped program nothing until it continues.
-  if (has_terminal_ && is_running()) ::kill(-pid_, SIGHUP);
+  hang_up();
+  // A stopped program heeds nothing until it continues.
   for (const pid_t pid : kin) ::kill(pid, SIGCONT);
 }
 

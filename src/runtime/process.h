@@ -83,6 +83,8 @@ class Process : public std::enable_shared_from_this<Process> {
   base::Status resize(TerminalSize size);
   // To its process group. kConflict if it ended.
   base::Status signal(int number);
+  // Tells a shell at a terminal, which ignores TERM, to end. Nothing without a terminal.
+  void hang_up();
   // Ends it and its kin: TERM, and KILL after kTermToKill. Returns when they are gone.
   async::Task<void> kill(KillReason reason);
   // The same, for a task of its own.

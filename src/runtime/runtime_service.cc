@@ -16,6 +16,7 @@ using http::Response;
 namespace {
 
 constexpr std::string_view kProcesses = "/v1/processes";
+constexpr std::string_view kFiles = "/v1/files";
 
 Response health() {
   api::RuntimeHealth wire;
@@ -30,11 +31,12 @@ bool is_below(std::string_view path, std::string_view prefix) {
 
 }  // namespace
 
-RuntimeService::RuntimeService(TokenHash token, ProcessTable& processes, const base::Clock& clock)
-    : token_(std::move(token)),
-      processes_(processes),
-      activity_(clock),
-      process_routes_(processes, activity_) {}
+RuntimeService::RuntimeService(Parts parts)
+    : token_(std::move(parts.token)),
+      processes_(parts.processes),
+      activity_(parts.clock),
+      process_routes_(parts.processes, activity_),
+      file_routes_(std::move(parts.roots), parts.blocking, parts.random, activity_) {}
 
 Task<Response> RuntimeService::handle(Request request) {
   if (request.target == "/healthz" && request.method == "GET") co_return health();
@@ -56,6 +58,13 @@ Task<Response> RuntimeService::route(Request request, http::Target target) {
     std::string rest = path.substr(kProcesses.size());
     co_return co_await process_routes_.handle(std::move(request), std::move(target),
                                               std::move(rest));
+  }
+  if (is_below(path, kFiles)) {
+    std::string rest = path.substr(kFiles.size());
+    co_return co_await file_routes_.handle(std::move(request), std::move(target), std::move(rest));
+  }
+  if (path == "/v1/archive" && request.method == "GET") {
+    co_return co_await file_routes_.archive(std::move(target));
   }
   if (path == "/v1/activity" && request.method == "GET") co_return describe_activity();
   co_return http::error_response(

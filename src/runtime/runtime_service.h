@@ -5,6 +5,7 @@
 #include "async/task.h"
 #include "http/service.h"
 #include "runtime/activity.h"
+#include "runtime/file_routes.h"
 #include "runtime/process_routes.h"
 #include "runtime/token.h"
 
@@ -12,8 +13,16 @@ namespace agenttier::runtime {
 
 class RuntimeService final : public http::Service {
  public:
-  // The table outlives the service and its responses.
-  RuntimeService(TokenHash token, ProcessTable& processes, const base::Clock& clock);
+  struct Parts {
+    TokenHash token;
+    FileRoots roots;
+    // All of it outlives the service and its responses.
+    ProcessTable& processes;
+    async::BlockingPool& blocking;
+    base::Random& random;  // used from any thread
+    const base::Clock& clock;
+  };
+  explicit RuntimeService(Parts parts);
 
   async::Task<http::Response> handle(http::Request request) override;
 
@@ -25,6 +34,7 @@ class RuntimeService final : public http::Service {
   ProcessTable& processes_;
   Activity activity_;
   ProcessRoutes process_routes_;
+  FileRoutes file_routes_;
 };
 
 }  // namespace agenttier::runtime

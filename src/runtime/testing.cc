@@ -97,7 +97,12 @@ RuntimeTest::RuntimeTest(std::size_t running_max)
       reaper_(loop_.get_executor()),
       table_(loop_.get_executor(), reaper_, clock_, random_,
              table_options(workspace_, running_max)),
-      service_(TokenHash::parse(kTokenHash).value(), table_, clock_),
+      service_({.token = TokenHash::parse(kTokenHash).value(),
+                .roots = FileRoots({workspace_.string(), "/tmp"}),
+                .processes = table_,
+                .blocking = blocking_,
+                .random = random_,
+                .clock = clock_}),
       background_(loop_.get_executor(), {.name = "test", .tasks_max = 10'000}) {
   ::signal(SIGPIPE, SIG_IGN);  // as the program does
   EXPECT_TRUE(background_.spawn(reaper_.run()));

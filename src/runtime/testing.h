@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/runtime_protocol.h"
+#include "async/blocking_pool.h"
 #include "async/task_group.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -83,6 +84,7 @@ class RuntimeTest : public testing::Test {
   std::filesystem::path workspace_;
   Reaper reaper_;
   ProcessTable table_;
+  async::BlockingPool blocking_{2};
   RuntimeService service_;
   async::TaskGroup background_;
 
