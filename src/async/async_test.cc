@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -41,6 +42,28 @@ TEST(TaskGroup, CloseCancelsAndWaits) {
   EXPECT_EQ(note, Wake::kCancelled);
   EXPECT_TRUE(closed);
   EXPECT_FALSE(group.spawn(sleep_and_note(timers, 1h, note)));
+}
+
+Task<void> run_noting(BlockingPool& pool, std::atomic<int>& done) {
+  (void)co_await pool.run([&done] { return ++done; });
+}
+
+// The cancellation is asked for outside the loop, and the task ends by itself before it arrives.
+TEST(TaskGroup, ATaskMayEndAsItIsCancelled) {
+  boost::asio::io_context loop;
+  BlockingPool pool(1);
+  std::atomic<int> done{0};
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 2});
+  ASSERT_TRUE(group.spawn(run_noting(pool, done)));
+  ASSERT_TRUE(group.spawn(run_noting(pool, done)));
+  loop.poll();
+  // When the second call has been made, the first one's result is on its way to the loop.
+  while (done < 2) {
+  }
+  group.cancel_all();
+  loop.restart();
+  loop.run();
+  EXPECT_EQ(group.size(), 0U);
 }
 
 TEST(TaskGroup, RefusesMoreThanItsLimit) {

@@ -3,6 +3,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <exception>
 #include <list>
@@ -37,7 +38,9 @@ Task<void> run_quietly(Task<void> task) {
 TaskGroup::TaskGroup(Executor executor, Options options)
     : state_(std::make_shared<State>(std::move(executor), std::move(options))) {}
 
-TaskGroup::~TaskGroup() { AT_ASSERT(state_->running.empty()); }
+TaskGroup::~TaskGroup() {
+  AT_ASSERT(state_->running.empty());
+}
 
 base::Status TaskGroup::spawn(Task<void> task) {
   State& state = *state_;
@@ -48,13 +51,18 @@ base::Status TaskGroup::spawn(Task<void> task) {
   }
   const auto entry = state.running.emplace(state.running.end());
   auto done = [shared = state_, entry](const std::exception_ptr& failure) {
-    shared->running.erase(entry);
+    // A cancellation asked for outside the loop may still be on its way to the signal: it goes
+    // last.
+    std::list<boost::asio::cancellation_signal> ended;
+    ended.splice(ended.begin(), shared->running, entry);
+    boost::asio::post(shared->executor, [kept = std::move(ended)] {});
     if (shared->running.empty()) shared->empty.notify_all();
     if (!failure) return;
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& e) {
-      observe::log_error("task ended by an exception", {{"group", shared->options.name}, {"what", e.what()}});
+      observe::log_error("task ended by an exception",
+                         {{"group", shared->options.name}, {"what", e.what()}});
     }
   };
   boost::asio::co_spawn(state.executor, run_quietly(std::move(task)),
@@ -83,7 +91,11 @@ Task<void> TaskGroup::close() {
   while (!state->running.empty()) co_await state->empty.wait();
 }
 
-std::size_t TaskGroup::size() const { return state_->running.size(); }
-bool TaskGroup::closed() const { return state_->closed; }
+std::size_t TaskGroup::size() const {
+  return state_->running.size();
+}
+bool TaskGroup::closed() const {
+  return state_->closed;
+}
 
 }  // namespace agenttier::async
