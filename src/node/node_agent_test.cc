@@ -66,7 +66,8 @@ TEST_F(NodeAgentTest, ARunningPodHasAnAddressAndIsReadyInOneStatus) {
   EXPECT_TRUE(pod.status->container_statuses[0].state->running);
   EXPECT_NE(pod.status->container_statuses[0].image_id.find("@sha256:"), std::string::npos);
   EXPECT_EQ(
-      node->wait_pod("demo", [](const api::Pod& now) { return now.spec.node_name.has_value(); }).spec.node_name,
+      node->wait_pod("demo", [](const api::Pod& now) { return now.spec.node_name.has_value(); })
+          .spec.node_name,
       "test-node");
 }
 

@@ -172,6 +172,8 @@ async::Task<Result<std::string>> PodContainers::write_bundle(const api::Containe
   }
   const ContainerPlan plan{*pod_, container, image.config, env, user, places};
   AT_CO_TRY(ContainerConfig config, plan_container(plan));
+  // A limit cannot be raised without the right to.
+  config.limits.open_files = std::min(config.limits.open_files, os::open_files_max());
   if (parts_.cgroups.mode() != os::CgroupMode::kV2) config.cgroup_view = CgroupView::kShared;
   co_return format_bundle(config);
 }

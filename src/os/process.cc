@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -409,6 +410,11 @@ std::size_t OrphanReaper::sweep() {
   });
   seen_ = std::move(ended);
   return reaped;
+}
+
+std::uint64_t open_files_max() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : 1024;
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,6 +96,9 @@ class OrphanReaper {
  private:
   std::vector<pid_t> seen_;
 };
+
+// How many files a process may open at most: this process's hard limit, which it passes on.
+std::uint64_t open_files_max();
 
 // Absolute path of a program in PATH (and the sbin folders).
 std::optional<std::string> find_program(const std::string& name);
