@@ -37,7 +37,7 @@ endif()
 if(AGENTTIER_RUNTIME_ONLY)
   set(Boost_USE_STATIC_LIBS ON)
   set(OPENSSL_USE_STATIC_LIBS ON)
-  target_link_options(agenttier_options INTERFACE -static -Wl,--gc-sections)
+  target_link_options(agenttier_options INTERFACE -static -s -Wl,--gc-sections)
   target_compile_options(agenttier_options INTERFACE -ffunction-sections -fdata-sections)
 endif()
 

@@ -108,7 +108,7 @@ void LingeringPipes::adopt(os::Fd pipe) {
 
 async::Task<void> LingeringPipes::discard(std::shared_ptr<Pipe> pipe) {
   async::RealTimers timers;
-  while (pipe->is_open() && !co_await async::is_cancelled()) {
+  while (pipe->is_open()) {
     const ssize_t count =
         ::read(pipe->native_handle(), shared_buffer().data(), shared_buffer().size());
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) break;
@@ -118,6 +118,7 @@ async::Task<void> LingeringPipes::discard(std::shared_ptr<Pipe> pipe) {
     } else {
       co_await pipe->async_wait(asio::posix::descriptor_base::wait_read, kAwait);
     }
+    if (co_await async::is_cancelled()) break;
   }
   std::erase(pipes_, pipe);
 }

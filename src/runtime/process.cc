@@ -191,9 +191,7 @@ Task<void> Process::run(std::shared_ptr<Process> self) {
   co_await self->wait_for_exit();
   if (self->is_running()) co_return;  // the runtime is stopping
   co_await self->settle_output();
-  while (self->kills_running_ > 0 && !co_await async::is_cancelled()) {
-    if (co_await self->progress_.wait() == async::Wake::kCancelled) break;
-  }
+  co_await self->wait_for_kills();
   self->finish();
 }
 
@@ -206,8 +204,21 @@ Task<void> Process::wait_for_exit() {
       limited = false;
       (void)tools_.tasks.spawn(kill_owned(shared_from_this(), KillReason::kTimeLimit));
     }
-    const auto wake = limited ? co_await progress_.wait_for(left) : co_await progress_.wait();
+    // Two statements, for GCC 12 mistakes a conditional operator around co_await.
+    async::Wake wake = async::Wake::kNotified;
+    if (limited) {
+      wake = co_await progress_.wait_for(left);
+    } else {
+      wake = co_await progress_.wait();
+    }
     if (wake == async::Wake::kCancelled) co_return;
+  }
+}
+
+Task<void> Process::wait_for_kills() {
+  bool cancelled = co_await async::is_cancelled();
+  while (kills_running_ > 0 && !cancelled) {
+    cancelled = co_await progress_.wait() == async::Wake::kCancelled;
   }
 }
 

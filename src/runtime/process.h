@@ -104,6 +104,7 @@ class Process : public std::enable_shared_from_this<Process> {
   static async::Task<void> run(std::shared_ptr<Process> self);
   async::Task<void> wait_for_exit();
   async::Task<void> settle_output();
+  async::Task<void> wait_for_kills();
   void finish();
   std::string_view end_reason() const;
 
