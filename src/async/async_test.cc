@@ -92,6 +92,24 @@ Task<void> consume(Channel<int>& channel, std::vector<int>& seen) {
   while (auto value = co_await channel.receive()) seen.push_back(*value);
 }
 
+Task<void> work_then_sleep(BlockingPool& pool, Timers& timers, std::optional<Wake>& note) {
+  (void)co_await pool.run([] { return 1; });
+  note = co_await timers.sleep_for(1h);
+}
+
+TEST(RealTimers, ACancelledTaskDoesNotFallAsleep) {
+  boost::asio::io_context loop;
+  BlockingPool pool(1);
+  RealTimers timers;
+  std::optional<Wake> note;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(work_then_sleep(pool, timers, note)));
+  loop.run_one();
+  group.cancel_all();
+  loop.run();
+  EXPECT_EQ(note, Wake::kCancelled);
+}
+
 TEST(Channel, KeepsOrderAndBound) {
   boost::asio::io_context loop;
   Channel<int> channel(loop.get_executor(), 2);

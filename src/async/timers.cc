@@ -8,6 +8,7 @@ namespace agenttier::async {
 namespace asio = boost::asio;
 
 Task<Wake> RealTimers::sleep_for(std::chrono::nanoseconds duration) {
+  if (co_await is_cancelled()) co_return Wake::kCancelled;
   asio::steady_timer timer(co_await current_executor());
   timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(duration));
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -15,6 +16,7 @@ Task<Wake> RealTimers::sleep_for(std::chrono::nanoseconds duration) {
 }
 
 Task<Wake> FakeTimers::sleep_for(std::chrono::nanoseconds duration) {
+  if (co_await is_cancelled()) co_return Wake::kCancelled;
   if (duration.count() <= 0) co_return Wake::kTimeout;
   const auto due = clock_.monotonic() + std::chrono::duration_cast<base::MonotonicTime::duration>(duration);
   const auto sleeper = sleepers_.emplace(sleepers_.end(), Sleeper{due, Event(executor_)});

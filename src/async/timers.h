@@ -15,7 +15,8 @@ class Timers {
  public:
   virtual ~Timers() = default;
   virtual const base::Clock& clock() const = 0;
-  // kTimeout when the time has passed, kCancelled when the task was cancelled first.
+  // kTimeout when the time has passed, kCancelled when the task was cancelled first: at once if it
+  // is cancelled already.
   virtual Task<Wake> sleep_for(std::chrono::nanoseconds duration) = 0;
 };
 
