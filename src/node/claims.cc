@@ -169,6 +169,7 @@ async::Task<Result<VolumeInfo>> Claims::ensure(PersistentVolumeClaim claim) {
     request.clone_of = from->metadata.uid;
   }
   while (ensuring_.contains(request.uid)) {
+    if (co_await async::is_cancelled()) co_return base::cancelled("stopping");
     if (co_await changed_.wait() == async::Wake::kCancelled) co_return base::cancelled("stopping");
   }
   ensuring_.insert(request.uid);
@@ -232,6 +233,7 @@ async::Task<Result<ClaimedVolume>> Claims::acquire(kube::ObjectKey key, std::str
   while (held_by_ending(uid, pod_uid)) {
     const auto left = end - timers_.clock().monotonic();
     if (left.count() <= 0) co_return base::unavailable("volume is still in use by an ending pod");
+    if (co_await async::is_cancelled()) co_return base::cancelled("no longer wanted");
     const auto wake = co_await async::wait_or_sleep(changed_, timers_, left);
     if (wake == async::Wake::kCancelled) co_return base::cancelled("no longer wanted");
   }

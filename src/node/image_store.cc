@@ -240,6 +240,7 @@ async::Task<Result<Image>> ImageStore::fetch_shared(std::string key, ImageRecord
     fetches_[key] = fetch;
   }
   while (!fetch->result) {
+    if (co_await async::is_cancelled()) co_return base::cancelled("no longer wanted");
     if (co_await fetch->ended.wait() == async::Wake::kCancelled) {
       co_return base::cancelled("no longer wanted");
     }

@@ -250,6 +250,7 @@ async::Task<void> NodeAgent::keep_rules() {
   std::uint64_t applied = 0;
   while (!co_await async::is_cancelled()) {
     if (applied == rules_wanted_) {
+      // Nothing is awaited between the look and the wait, so no change is missed.
       if (co_await rules_event_.wait() == async::Wake::kCancelled) co_return;
       continue;
     }

@@ -26,6 +26,7 @@ async::Task<Status> remove_group(const NodeParts& parts, std::string cgroup) {
 async::Task<Status> remove_record(const NodeParts& parts, OciRuntime& runtime, std::string id) {
   Status removed = co_await runtime.remove(id);
   if (removed || runtime.kind() != RuntimeKind::kRunc) co_return removed;
+  if (removed.error().code == base::ErrorCode::kCancelled) co_return removed;
   // A crash while runc wrote its record leaves one that runc cannot read. Its processes are dead by
   // now, and all it had besides is the control group.
   observe::log_warning("container record removed by hand",

@@ -141,7 +141,7 @@ async::Task<void> PodWorker::stop_containers() {
   co_await containers_.signal_all(SIGTERM);
   const auto end = parts_.timers.clock().monotonic() + grace_of(*pod_);
   // An object that is gone has waited long enough.
-  while (containers_.any_running() && !gone_) {
+  while (containers_.any_running() && !gone_ && !co_await async::is_cancelled()) {
     const auto left = end - parts_.timers.clock().monotonic();
     if (left.count() <= 0) break;
     if (co_await wait_change(left) == async::Wake::kCancelled) co_return;
