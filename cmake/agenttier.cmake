@@ -119,7 +119,7 @@ function(agenttier_library name)
   endif()
   if(benches)
     add_executable(${name}_bench ${benches})
-    target_link_libraries(${name}_bench PRIVATE at_${name} at_http benchmark::benchmark_main)
+    target_link_libraries(${name}_bench PRIVATE at_${name} ${extra} at_http benchmark::benchmark_main)
   endif()
 endfunction()
 

@@ -126,6 +126,7 @@ async::Task<void> EventRecorder::write(Pending pending) {
                                                 {"error", status.error().message}});
       co_return;
     }
+    if (co_await async::is_cancelled()) co_return;
     if (co_await timers_.sleep_for(backoff.next(random_)) == async::Wake::kCancelled) co_return;
   }
 }

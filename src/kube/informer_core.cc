@@ -238,8 +238,11 @@ void InformerCore::remove_handler(std::uint64_t id) {
 }
 
 async::Task<base::Status> InformerCore::wait_until_synced() {
+  async::Wake wake = async::Wake::kNotified;
+  if (co_await async::is_cancelled()) wake = async::Wake::kCancelled;
   while (!synced_) {
-    if (co_await changed_.wait() == async::Wake::kCancelled) {
+    if (wake != async::Wake::kCancelled) wake = co_await changed_.wait();
+    if (wake == async::Wake::kCancelled) {
       co_return base::cancelled("wait for the first list of " + std::string(type_.plural));
     }
   }

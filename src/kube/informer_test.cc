@@ -4,8 +4,8 @@
 
 #include "api/secret.h"
 #include "http/in_process.h"
-#include "kube/testing_small_api.h"
 #include "kube/testing.h"
+#include "kube/testing_small_api.h"
 #include "kube/typed.h"
 
 namespace agenttier::kube {

@@ -57,7 +57,9 @@ async::Task<base::Result<Lease>> LeaderElection::write(Lease lease) {
 async::Task<void> LeaderElection::run(Lead lead) {
   Ended ended = Ended::kLost;
   while (ended == Ended::kLost && !co_await async::is_cancelled()) {
-    if (!co_await try_acquire()) {
+    const bool acquired = co_await try_acquire();
+    if (!acquired) {
+      if (co_await async::is_cancelled()) co_return;
       co_await timers_.sleep_for(pause());
       continue;
     }

@@ -61,10 +61,11 @@ async::Task<void> AuditLog::run() {
   while (!co_await async::is_cancelled()) {
     if (queue_.empty() && dropped_ == dropped_told_) {
       if (co_await prune_if_due()) continue;
-      if (queue_.empty()) {
+      if (queue_.empty() && dropped_ == dropped_told_) {
         (void)co_await async::wait_or_sleep(arrived_, timers_, options_.prune_interval);
       }
       if (queue_.empty() || queue_.size() >= options_.batch_max) continue;
+      if (co_await async::is_cancelled()) break;
       co_await timers_.sleep_for(options_.gather_time);
     }
     if (co_await async::is_cancelled()) break;
@@ -72,6 +73,7 @@ async::Task<void> AuditLog::run() {
       retry = kRetryFirst;
       continue;
     }
+    if (co_await async::is_cancelled()) break;
     co_await timers_.sleep_for(retry);
     retry = std::min(retry * 2, kRetryMax);
   }
