@@ -121,6 +121,27 @@ bool is_namespaced_path(const Segments& segments, std::size_t base, std::string_
   return resource && resource->type.namespaced;
 }
 
+base::Status read_delete_options(std::string_view body, Removal& removal) {
+  const auto parsed = parse_json(body);
+  if (!parsed) return bad_request("body: " + parsed.error().message);
+  if (!parsed->is_object()) return bad_request("the body must be DeleteOptions");
+  const json::object& options = parsed->get_object();
+  DeleteRequest& request = removal.request;
+  request.uid = find_text(options, "preconditions.uid");
+  request.resource_version = find_text(options, "preconditions.resourceVersion");
+  const json::value* grace = options.if_contains("gracePeriodSeconds");
+  if (grace && grace->is_int64()) request.grace_seconds = grace->get_int64();
+  const json::value* orphan = options.if_contains("orphanDependents");
+  if (orphan && *orphan == json::value(true)) request.propagation = Propagation::kOrphan;
+  const std::string_view policy = find_text(options, "propagationPolicy");
+  if (!policy.empty()) {
+    AT_TRY(request.propagation, parse_propagation(policy));
+  }
+  const json::array* dry = find_array(options, "dryRun");
+  if (dry && !dry->empty()) removal.dry_run = DryRun::kYes;
+  return {};
+}
+
 }  // namespace
 
 base::Result<ApiPath> parse_api_path(std::string_view path) {
@@ -160,31 +181,13 @@ base::Result<ApiQuery> parse_api_query(const http::Target& target) {
   return query;
 }
 
-base::Result<DeleteRequest> parse_delete_request(const json::value* body, const ApiQuery& query) {
-  DeleteRequest request;
-  if (body && !body->is_object()) return bad_request("the body must be DeleteOptions");
-  if (body) {
-    const json::object& options = body->get_object();
-    request.uid = find_text(options, "preconditions.uid");
-    request.resource_version = find_text(options, "preconditions.resourceVersion");
-    const json::value* grace = options.if_contains("gracePeriodSeconds");
-    if (grace && grace->is_int64()) request.grace_seconds = grace->get_int64();
-    const json::value* orphan = options.if_contains("orphanDependents");
-    if (orphan && *orphan == json::value(true)) request.propagation = Propagation::kOrphan;
-    const std::string_view policy = find_text(options, "propagationPolicy");
-    if (!policy.empty()) {
-      AT_TRY(request.propagation, parse_propagation(policy));
-    }
-  }
-  if (query.propagation) request.propagation = *query.propagation;
-  if (query.grace_seconds) request.grace_seconds = query.grace_seconds;
-  return request;
-}
-
-bool asks_dry_run(const json::value* delete_options) {
-  const json::object* options = delete_options ? delete_options->if_object() : nullptr;
-  const json::array* runs = options ? find_array(*options, "dryRun") : nullptr;
-  return runs && !runs->empty();
+base::Result<Removal> parse_removal(std::string_view body, const ApiQuery& query) {
+  Removal removal;
+  removal.dry_run = query.write.dry_run;
+  if (!body.empty()) AT_OK(read_delete_options(body, removal));
+  if (query.propagation) removal.request.propagation = *query.propagation;
+  if (query.grace_seconds) removal.request.grace_seconds = query.grace_seconds;
+  return removal;
 }
 
 }  // namespace agenttier::store

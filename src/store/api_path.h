@@ -43,8 +43,11 @@ struct ApiQuery {
 
 base::Result<ApiQuery> parse_api_query(const http::Target& target);
 
-// DeleteOptions of the body, then of the query.
-base::Result<DeleteRequest> parse_delete_request(const json::value* body, const ApiQuery& query);
-bool asks_dry_run(const json::value* delete_options);
+struct Removal {
+  DeleteRequest request;
+  DryRun dry_run = DryRun::kNo;
+};
+// DeleteOptions of the body, which may be empty, then of the query.
+base::Result<Removal> parse_removal(std::string_view body, const ApiQuery& query);
 
 }  // namespace agenttier::store

@@ -32,8 +32,13 @@ bool is_json(std::string_view content_type) {
 
 base::Result<json::object> parse_body(std::string_view content_type, std::string_view body) {
   if (!is_json(content_type)) {
-    return unsupported_media_type("the body must be application/json, not " +
-                                  std::string(content_type.substr(0, 100)));
+    const std::string given(content_type.substr(0, 100));
+    const bool binary = given.find("protobuf") != std::string::npos;
+    return unsupported_media_type(
+        "the body must be application/json, not " + given +
+        (binary ? "; with kubectl, use \"kubectl create ... --dry-run=client -o yaml | "
+                  "kubectl apply -f -\""
+                : ""));
   }
   auto value = parse_json(body);
   if (!value) return bad_request("body: " + value.error().message);
@@ -89,6 +94,13 @@ bool has_subresource(const ApiPath& path) {
   return path.subresource == "binding" && path.resource == &pods();
 }
 
+// The name in the body of a create, for a message about it.
+std::string name_in(std::string_view body) {
+  const auto value = parse_json(body);
+  if (!value || !value->is_object()) return "";
+  return std::string(find_text(value->get_object(), "metadata.name"));
+}
+
 ObjectPlace place_of(const ApiPath& path) {
   return {path.resource, path.ns, path.name};
 }
@@ -115,7 +127,7 @@ async::Task<Response> ApiService::handle(http::Request request) {
   }
   auto call = parse(request, *target);
   if (!call) co_return status_response(call.error(), {});
-  const StatusSubject subject{call->path.resource, call->path.name};
+  StatusSubject subject{call->path.resource, call->path.name};
   if (call->method == "GET") {
     auto response = read(*call);
     if (!response) co_return status_response(response.error(), subject);
@@ -126,8 +138,10 @@ async::Task<Response> ApiService::handle(http::Request request) {
     co_return status_response(too_large(body.error().message), subject);
   }
   if (!body) co_return status_response(body.error(), subject);
-  call->body = *std::move(body);
+  call->body = std::make_shared<const std::string>(*std::move(body));
+  const auto sent = call->body;
   auto response = co_await write(*std::move(call));
+  if (!response && subject.name.empty()) subject.name = name_in(*sent);
   if (!response) co_return status_response(response.error(), subject);
   co_return *std::move(response);
 }
@@ -196,6 +210,15 @@ base::Result<Response> ApiService::watch(const Call& call) {
                            " is the limit");
   }
   if (parts_.history->closed()) return base::unavailable("the store is stopping");
+  AT_TRY(WatchPlan plan, watch_plan(call));
+  std::unique_ptr<http::BodyReader> reader =
+      std::make_unique<CountedReader>(make_watch_reader(parts_.history, std::move(plan)), watches_);
+  Response response = http::json_response(200, "");
+  response.body = http::Body(std::move(reader));
+  return response;
+}
+
+base::Result<WatchPlan> ApiService::watch_plan(const Call& call) const {
   AT_TRY(ListQuery query, list_query(call));
   const std::string& from = call.query.resource_version;
   const bool from_now = from.empty() || from == "0" || call.query.send_initial_events;
@@ -217,21 +240,21 @@ base::Result<Response> ApiService::watch(const Call& call) {
   plan.bookmarks = call.query.bookmarks;
   plan.clock = &parts_.clock;
   plan.bookmark_interval = limits_.bookmark_interval;
+  plan.time_max = watch_time(call.query);
   if (wants_table(call.accept)) {
     plan.render = [&clock = parts_.clock](const StoredObject& object) {
       return table_row_of(object, clock.now());
     };
   }
-  const auto spread = static_cast<std::int64_t>(parts_.latest.random().unit() *
-                                                static_cast<double>(kWatchTimeMin.count()));
-  const std::chrono::seconds asked(call.query.timeout_seconds.value_or(0));
-  plan.time_max = asked.count() > 0 ? std::min(asked, kWatchTimeMax)
-                                    : kWatchTimeMin + std::chrono::seconds(spread);
-  std::unique_ptr<http::BodyReader> reader =
-      std::make_unique<CountedReader>(make_watch_reader(parts_.history, std::move(plan)), watches_);
-  Response response = http::json_response(200, "");
-  response.body = http::Body(std::move(reader));
-  return response;
+  return plan;
+}
+
+// Spread, so that watches which began together do not end together.
+std::chrono::milliseconds ApiService::watch_time(const ApiQuery& query) const {
+  const std::chrono::seconds asked(query.timeout_seconds.value_or(0));
+  if (asked.count() > 0) return std::min(asked, kWatchTimeMax);
+  const double spread = parts_.latest.random().unit() * static_cast<double>(kWatchTimeMin.count());
+  return kWatchTimeMin + std::chrono::seconds(static_cast<std::int64_t>(spread));
 }
 
 // ---- Writes
@@ -282,7 +305,7 @@ base::Result<ApiService::Answer> ApiService::create(const Call& call) {
   const bool binds = path.subresource == "binding";
   if (!path.name.empty() && !binds) return method_not_allowed();
   if (path.resource->type.namespaced && path.ns.empty()) return method_not_allowed();
-  AT_TRY(json::object body, parse_body(call.content_type, call.body));
+  AT_TRY(json::object body, parse_body(call.content_type, *call.body));
   if (binds) {
     AT_OK(parts_.writer.bind_pod(place_of(path), body, call.query.write));
     return Answer{
@@ -294,7 +317,7 @@ base::Result<ApiService::Answer> ApiService::create(const Call& call) {
 }
 
 base::Result<ApiService::Answer> ApiService::update(const Call& call) {
-  AT_TRY(json::object body, parse_body(call.content_type, call.body));
+  AT_TRY(json::object body, parse_body(call.content_type, *call.body));
   AT_TRY(WriteOutcome outcome, parts_.writer.update(place_of(call.path), part_of(call.path),
                                                     std::move(body), call.query.write));
   return Answer{200, outcome.object->text, std::move(outcome.unknown_fields)};
@@ -308,7 +331,7 @@ base::Result<ApiService::Answer> ApiService::patch(const Call& call) {
         "application/json-patch+json, application/merge-patch+json, "
         "application/strategic-merge-patch+json");
   }
-  auto body = parse_json(call.body);
+  auto body = parse_json(*call.body);
   if (!body) return bad_request("body: " + body.error().message);
   AT_TRY(WriteOutcome outcome, parts_.writer.patch(place_of(call.path), part_of(call.path), *type,
                                                    *body, call.query.write));
@@ -316,51 +339,32 @@ base::Result<ApiService::Answer> ApiService::patch(const Call& call) {
 }
 
 base::Result<ApiService::Answer> ApiService::remove(const Call& call) {
-  std::optional<json::value> body;
-  if (!call.body.empty()) {
-    auto parsed = parse_json(call.body);
-    if (!parsed) return bad_request("body: " + parsed.error().message);
-    body = *std::move(parsed);
-  }
-  AT_TRY(const DeleteRequest request, parse_delete_request(body ? &*body : nullptr, call.query));
+  AT_TRY(const Removal removal, parse_removal(*call.body, call.query));
   const ApiPath& path = call.path;
   const ObjectPtr object = parts_.latest.find(*path.resource, path.ns, path.name);
   if (!object) return object_not_found(*path.resource, path.name);
-  AT_OK(parts_.remover.check(object, request));
-  const bool dry =
-      call.query.write.dry_run == DryRun::kYes || asks_dry_run(body ? &*body : nullptr);
-  if (dry) return Answer{200, success_text(*object), {}};
-  parts_.remover.remove(object, request);
+  AT_OK(parts_.remover.check(object, removal.request));
+  if (removal.dry_run == DryRun::kYes) return Answer{200, success_text(*object), {}};
+  parts_.remover.remove(object, removal.request);
   const ObjectPtr left = parts_.latest.table().find_uid(object->uid);
   return Answer{200, left ? left->text : success_text(*object), {}};
 }
 
 base::Result<ApiService::Answer> ApiService::remove_collection(const Call& call) {
-  if (call.path.resource->type.namespaced && call.path.ns.empty()) return method_not_allowed();
-  std::optional<json::value> body;
-  if (!call.body.empty()) {
-    auto parsed = parse_json(call.body);
-    if (!parsed) return bad_request("body: " + parsed.error().message);
-    body = *std::move(parsed);
-  }
-  AT_TRY(const DeleteRequest request, parse_delete_request(body ? &*body : nullptr, call.query));
-  AT_TRY(const ListQuery query, list_query(call));
-  std::string items;
-  const ObjectSet selected = parts_.latest.table().of(*call.path.resource);
-  const bool dry =
-      call.query.write.dry_run == DryRun::kYes || asks_dry_run(body ? &*body : nullptr);
-  for (const ObjectPtr& object : selected) {
-    if (!query.ns.empty() && object->ns != query.ns) continue;
-    if (!query.selector.matches(*object) || !parts_.remover.check(object, request)) continue;
-    items += (items.empty() ? "" : ",") + object->text;
-    if (!dry) parts_.remover.remove(object, request);
-  }
   const Resource& resource = *call.path.resource;
-  return Answer{200,
-                "{\"kind\":\"" + std::string(resource.type.kind) + "List\",\"apiVersion\":\"" +
-                    resource.api_version() + "\",\"metadata\":{\"resourceVersion\":\"" +
-                    std::to_string(parts_.latest.version()) + "\"},\"items\":[" + items + "]}",
-                {}};
+  if (resource.type.namespaced && call.path.ns.empty()) return method_not_allowed();
+  AT_TRY(const Removal removal, parse_removal(*call.body, call.query));
+  AT_TRY(const ListQuery query, list_query(call));
+  ListPage removed{{}, parts_.latest.version(), ""};
+  for (const ObjectPtr& object : parts_.latest.table().of(resource)) {
+    if (!query.ns.empty() && object->ns != query.ns) continue;
+    const bool selected = query.selector.matches(*object);
+    if (selected && parts_.remover.check(object, removal.request)) removed.items.push_back(object);
+  }
+  if (removal.dry_run == DryRun::kNo) {
+    for (const ObjectPtr& object : removed.items) parts_.remover.remove(object, removal.request);
+  }
+  return Answer{200, list_text(resource, removed), {}};
 }
 
 // Together with a write, so that nothing has to wake up for it; reads do not show what has expired.

@@ -3,7 +3,6 @@
 // from the committed table, writes are decided on the LatestState and answered when they are
 // durable.
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "store/object_list.h"
 #include "store/object_writer.h"
 #include "store/watch_history.h"
+#include "store/watch_reader.h"
 
 namespace agenttier::store {
 
@@ -46,7 +46,7 @@ class ApiService final : public http::Service {
     ApiQuery query;
     std::string content_type;
     std::string accept;
-    std::string body;
+    std::shared_ptr<const std::string> body;  // of a write
   };
   // What a write is to answer once it is durable.
   struct Answer {
@@ -60,6 +60,8 @@ class ApiService final : public http::Service {
   base::Result<http::Response> get(const Call& call) const;
   base::Result<http::Response> list(const Call& call) const;
   base::Result<http::Response> watch(const Call& call);
+  base::Result<WatchPlan> watch_plan(const Call& call) const;
+  std::chrono::milliseconds watch_time(const ApiQuery& query) const;
   async::Task<base::Result<http::Response>> write(Call call);
   base::Result<Answer> decide(const Call& call);
   base::Result<Answer> create(const Call& call);

@@ -104,6 +104,7 @@ std::optional<std::string> discovery_document(std::string_view path) {
     return json::serialize(json::object{{"kind", "APIVersions"}, {"versions", json::array{"v1"}}});
   }
   if (path == "/api/v1") return resource_list("", "v1");
+  if (path.starts_with("/openapi/")) return openapi_document(path);
   constexpr std::string_view kGroups = "/apis/";
   if (!path.starts_with(kGroups)) return std::nullopt;
   path.remove_prefix(kGroups.size());

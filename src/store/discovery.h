@@ -9,5 +9,7 @@ namespace agenttier::store {
 
 // The JSON document at a path such as "/apis" or "/version"; nothing for other paths.
 std::optional<std::string> discovery_document(std::string_view path);
+// The same below "/openapi/v3": that fields are validated here, and the schemas of our kinds.
+std::optional<std::string> openapi_document(std::string_view path);
 
 }  // namespace agenttier::store

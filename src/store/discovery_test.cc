@@ -31,6 +31,18 @@ TEST_F(DiscoveryTest, NamesGroupsVersionsAndKinds) {
   EXPECT_EQ(get("/apis/none.io/v1").status, 404);
 }
 
+TEST_F(DiscoveryTest, SaysThatFieldsAreValidatedHere) {
+  EXPECT_NE(get("/openapi/v3").text.find("apis/agenttier.io/v1alpha1"), std::string::npos);
+  const json::object ours = get("/openapi/v3/apis/agenttier.io/v1alpha1").object();
+  const json::object& paths = ours.at("paths").as_object();
+  const json::object& sandbox =
+      paths.at("/apis/agenttier.io/v1alpha1/namespaces/{namespace}/sandboxes/{name}").as_object();
+  EXPECT_EQ(sandbox.at("patch").at("parameters").at(2).at("name"), "fieldValidation");
+  EXPECT_EQ(get("/openapi/v3/api/v1").status, 200);
+  EXPECT_EQ(get("/openapi/v3/api/v2").status, 404);
+  EXPECT_EQ(get("/openapi/v2").status, 404);
+}
+
 TEST_F(DiscoveryTest, PrintsObjectsAsRows) {
   post(kSandboxes, sandbox("a"));
   merge(kSandboxes / "a" + "/status",

@@ -83,6 +83,12 @@ base::Result<Position> start_of(const WatchHistory& history, const ListQuery& qu
               " is no longer known; list again from the start");
 }
 
+std::size_t bytes_of(const ListPage& page) {
+  std::size_t bytes = 0;
+  for (const ObjectPtr& item : page.items) bytes += item->text.size() + 1;
+  return bytes;
+}
+
 class ListReader final : public http::BodyReader {
  public:
   ListReader(std::string head, std::vector<ObjectPtr> items)
@@ -140,22 +146,21 @@ base::Result<ListPage> list_objects(const ObjectTable& table, const WatchHistory
   return page;
 }
 
-http::Body list_body(const Resource& resource, ListPage page) {
-  std::string head = list_head(resource, page);
-  std::size_t bytes = head.size() + 2;
-  for (const ObjectPtr& item : page.items) bytes += item->text.size() + 1;
-  if (bytes > kInlineBytesMax) {
-    std::unique_ptr<http::BodyReader> reader =
-        std::make_unique<ListReader>(std::move(head), std::move(page.items));
-    return http::Body(std::move(reader));
-  }
-  head.reserve(bytes);
+std::string list_text(const Resource& resource, const ListPage& page) {
+  std::string text = list_head(resource, page);
+  text.reserve(text.size() + bytes_of(page) + 2);
   for (std::size_t i = 0; i < page.items.size(); ++i) {
-    if (i > 0) head += ',';
-    head += page.items[i]->text;
+    if (i > 0) text += ',';
+    text += page.items[i]->text;
   }
-  head += "]}";
-  return http::Body(std::move(head));
+  return text + "]}";
+}
+
+http::Body list_body(const Resource& resource, ListPage page) {
+  if (bytes_of(page) <= kInlineBytesMax) return http::Body(list_text(resource, page));
+  std::unique_ptr<http::BodyReader> reader =
+      std::make_unique<ListReader>(list_head(resource, page), std::move(page.items));
+  return http::Body(std::move(reader));
 }
 
 }  // namespace agenttier::store

@@ -36,7 +36,9 @@ struct ListPage {
 base::Result<ListPage> list_objects(const ObjectTable& table, const WatchHistory& history,
                                     const ListQuery& query);
 
-// As the JSON of a "PodList"; a large one is streamed from the shared texts.
+// As the JSON of a "PodList".
+std::string list_text(const Resource& resource, const ListPage& page);
+// The same as a body; a large one is streamed from the shared texts.
 http::Body list_body(const Resource& resource, ListPage page);
 
 }  // namespace agenttier::store

@@ -90,6 +90,14 @@ TEST_F(StoreTest, RefusesANameThatIsNone) {
       << reply.causes()[0];
 }
 
+TEST_F(StoreTest, ARefusalOfANewObjectNamesIt) {
+  const Reply reply = post(kSandboxes, sandbox("demo", {{"mode", 1}}));
+  EXPECT_TRUE(
+      reply.at("message").starts_with("Sandbox.agenttier.io \"demo\" is invalid: spec.mode"))
+      << reply.text;
+  EXPECT_EQ(reply.at("details.name"), "demo");
+}
+
 TEST_F(StoreTest, RefusesAnObjectWithoutName) {
   const Reply reply = post(kMaps, json::object());
   EXPECT_EQ(reply.causes(),
@@ -305,6 +313,13 @@ TEST_F(StoreTest, ABadValueOfOurKindsIsNamedByItsField) {
             "spec.env: Invalid value: \"string\": spec.env in body must be of type array: "
             "\"string\"");
   EXPECT_EQ(get(kSandboxes / "a").status, 404);
+}
+
+TEST_F(StoreTest, ALongTextIsAFaultLikeAnyOther) {
+  const json::object spec{{"storage", {{"size", std::string(1000, '1') + "x"}}}};
+  EXPECT_EQ(post(kSandboxes, sandbox("a", spec)).status, 422);
+  EXPECT_EQ(post(kSandboxes, sandbox(std::string(1000, 'a'))).status, 422);
+  EXPECT_EQ(post(kSandboxes, sandbox(std::string(100'000, 'a'))).status, 422);
 }
 
 TEST_F(StoreTest, AnUnknownFieldOfOurKindsIsDroppedWithAWarning) {
