@@ -258,7 +258,8 @@ TEST(PodBuilder, HelpersLiveUnderTheSameWalls) {
 TEST(PodBuilder, PrivilegedLiftsTheReadOnlyRootAndNoOtherWall) {
   policy::EffectiveSpec effective = spec();
   effective.privileged = true;
-  const api::SecurityContext& context = *main_of(build(effective)).security_context;
+  const api::Pod pod = build(effective);
+  const api::SecurityContext& context = *main_of(pod).security_context;
   EXPECT_EQ(context.read_only_root_filesystem, false);
   EXPECT_FALSE(context.privileged);
   EXPECT_EQ(context.run_as_user, 1000);

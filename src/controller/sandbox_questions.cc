@@ -56,7 +56,10 @@ async::Task<void> SandboxReconciler::read_activity(kube::ObjectKey key, MemoryPo
   memory->asking_activity = false;
   ActivityView& view = memory->activity;
   const base::WallTime now = parts_.timers.clock().now();
-  if (view.pod_uid != question.pod_uid) view = ActivityView{.pod_uid = question.pod_uid};
+  if (view.pod_uid != question.pod_uid) {
+    view = {};
+    view.pod_uid = question.pod_uid;
+  }
   view.asked_at = now;
   if (answer) {
     view.failing_since.reset();

@@ -6,12 +6,15 @@
 #include "api/event.h"
 #include "api/meta.h"
 #include "api/names.h"
+#include "observe/log.h"
 
 namespace agenttier::controller {
 namespace {
 
 namespace json = boost::json;
 namespace names = api::names;
+
+constexpr std::chrono::nanoseconds kStepMin = std::chrono::milliseconds(1);
 
 json::object main_status(json::object state) {
   return {{"name", std::string(names::kSandboxContainer)},
@@ -163,6 +166,7 @@ TestPlane::TestPlane(SandboxReconcilerOptions options)
       options_(std::move(options)),
       policies_(direct_, fixture_.loop.timers(), fixture_.loop.random(), fixture_.loop.executor()),
       kubelet_(direct_, fixture_.loop) {
+  observe::set_log_level(observe::Level::kError);
   kubelet_.check_policies_of(policies_);
   fixture_.loop.spawn(policies_.run());
   fixture_.loop.spawn(kubelet_.run());
@@ -224,12 +228,14 @@ void TestPlane::remove(const std::string& name) {
   AT_ASSERT(removed.has_value());
 }
 
-void TestPlane::settle(std::chrono::milliseconds limit) {
-  constexpr std::chrono::milliseconds kStep{10};
+void TestPlane::advance(std::chrono::nanoseconds time) {
   loop().run_until_idle();
-  for (auto left = limit; left.count() > 0; left -= kStep) {
-    loop().timers().advance(kStep);
+  // From one sleeper to the next: nothing happens in between.
+  while (time.count() > 0) {
+    const auto step = std::min(std::max(loop().timers().next_due(), kStepMin), time);
+    loop().timers().advance(step);
     loop().run_until_idle();
+    time -= step;
   }
 }
 

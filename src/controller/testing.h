@@ -21,8 +21,8 @@
 #include "controller/sandbox_reconciler.h"
 #include "kube/event_recorder.h"
 #include "kube/informer.h"
-#include "kube/store_fixture_test.h"
 #include "kube/testing.h"
+#include "kube/testing_store.h"
 #include "kube/typed.h"
 
 namespace agenttier::controller {
@@ -104,8 +104,9 @@ class TestPlane {
   void remove(const std::string& name);
 
   // Lets everything happen that needs no time, and at most `limit` of fake time for retries.
-  void settle(std::chrono::milliseconds limit = std::chrono::milliseconds(2000));
-  void advance(std::chrono::nanoseconds time) { fixture_.loop.advance(time); }
+  void settle(std::chrono::milliseconds limit = std::chrono::milliseconds(2000)) { advance(limit); }
+  // Lets fake time pass, from one sleeper to the next.
+  void advance(std::chrono::nanoseconds time);
 
   // The controller ends where it is; another begins.
   void restart_controller();

@@ -90,7 +90,9 @@ base::Error missing_template(const std::vector<TemplateKey>& chain, const Templa
 
 base::Error chain_error(base::ErrorCode code, const std::vector<TemplateKey>& chain,
                         std::string_view reason, std::string_view problem) {
-  base::Error error{.code = code, .message = "template " + chain_text(chain) + ": "};
+  base::Error error;
+  error.code = code;
+  error.message = "template " + chain_text(chain) + ": ";
   error.message += problem;
   return with_reason(std::move(error), reason);
 }
