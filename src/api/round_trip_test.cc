@@ -11,6 +11,7 @@
 #include "api/rest_error.h"
 #include "api/rest_exec.h"
 #include "api/rest_sandbox.h"
+#include "api/rest_system.h"
 #include "api/rest_template.h"
 #include "api/runtime_protocol.h"
 #include "api/sandbox.h"
@@ -546,6 +547,10 @@ null]},"selfLink":"text-世"},"spec":{"accessModes":["text-世"],"resources":{"l
 "allocatedResources":{"anything":[1,"two",null]},"allocatedResourceStatuses":{"anything":[1,"two",
 null]},"currentVolumeAttributesClassName":"text-世","modifyVolumeStatus":{"anything":[1,"two",
 null]}}})json");
+}
+
+TEST(RoundTrip, KeepsEveryFieldOfServerVersion) {
+  expect_kept<ServerVersion>(R"json({"version":"text-世"})json");
 }
 
 TEST(RoundTrip, KeepsEveryFieldOfSandboxPage) {

@@ -11,7 +11,7 @@
 
 namespace agenttier::api {
 
-inline constexpr std::array<Route, 42> kRoutes = {{
+inline constexpr std::array<Route, 44> kRoutes = {{
     {.operation = "healthz",
      .method = "GET",
      .path = "/healthz",
@@ -36,6 +36,12 @@ inline constexpr std::array<Route, 42> kRoutes = {{
      .who = Access::kPublic,
      .deadline = std::chrono::seconds(5),
      .reply = "openapi"},
+    {.operation = "version",
+     .method = "GET",
+     .path = "/api/v1/version",
+     .who = Access::kPublic,
+     .deadline = std::chrono::seconds(5),
+     .reply = "ServerVersion"},
     {.operation = "listSandboxes",
      .method = "GET",
      .path = "/api/v1/sandboxes",
@@ -234,6 +240,12 @@ inline constexpr std::array<Route, 42> kRoutes = {{
      .who = Access::kOwner,
      .scope = Scope::kFilesRead,
      .reply = "zip"},
+    {.operation = "sandboxLogs",
+     .method = "GET",
+     .path = "/api/v1/sandboxes/{id}/logs",
+     .who = Access::kOwner,
+     .scope = Scope::kRunCommand,
+     .reply = "text"},
     {.operation = "listPorts",
      .method = "GET",
      .path = "/api/v1/sandboxes/{id}/ports",

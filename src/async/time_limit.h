@@ -32,9 +32,9 @@ Task<std::optional<T>> quiet(Task<T> task) {
 
 }  // namespace detail
 
-// Runs both; when one ends the other is cancelled and awaited. Nothing if `alarm` ended first, or if
-// the caller was cancelled before: a cancellation reaches only what is being awaited when it comes,
-// so what starts afterwards would never hear of it.
+// Runs both; when one ends the other is cancelled and awaited. Nothing if `alarm` ended first, or
+// if the caller was cancelled before: a cancellation reaches only what is being awaited when it
+// comes, so what starts afterwards would never hear of it.
 template <class T>
 Task<std::optional<T>> run_until_alarm(Task<T> task, Task<Wake> alarm) {
   if (co_await is_cancelled()) co_return std::nullopt;

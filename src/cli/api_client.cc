@@ -77,6 +77,13 @@ ApiClient::ApiClient(boost::asio::io_context& loop, Config config)
   if (auto authority = authority_of(config_.api_url)) authority_ = *authority;
 }
 
+// Closed connections end on the loop.
+ApiClient::~ApiClient() {
+  client_.reset();
+  loop_.restart();
+  loop_.poll();
+}
+
 http::Request ApiClient::request(std::string method, const std::string& path) const {
   http::Request request;
   request.method = std::move(method);

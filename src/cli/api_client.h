@@ -23,6 +23,9 @@ namespace agenttier::cli {
 class ApiClient {
  public:
   ApiClient(boost::asio::io_context& loop, Config config);
+  ~ApiClient();
+  ApiClient(const ApiClient&) = delete;
+  ApiClient& operator=(const ApiClient&) = delete;
 
   base::Result<boost::json::value> get(std::string path);
   base::Result<boost::json::value> send(std::string method, std::string path,

@@ -36,6 +36,17 @@ base::Error listen_error(const ServerOptions& options, const error_code& error) 
   return base::invalid(where + ": " + error.message());
 }
 
+enum class Origin { kElsewhere, kSelf };
+
+Origin origin_of(const tcp::socket& socket) {
+  error_code error;
+  const auto local = socket.local_endpoint(error);
+  if (error) return Origin::kElsewhere;
+  const auto remote = socket.remote_endpoint(error);
+  if (error) return Origin::kElsewhere;
+  return local.address() == remote.address() ? Origin::kSelf : Origin::kElsewhere;
+}
+
 class TcpServer final : public Server {
  public:
   TcpServer(async::Executor executor, tcp::acceptor acceptor, Service& service,
@@ -83,23 +94,30 @@ class TcpServer final : public Server {
 
  private:
   void serve(tcp::socket socket) {
+    const bool limited = options_.connections_from_self_max > 0;
+    const Origin origin = limited ? origin_of(socket) : Origin::kElsewhere;
+    if (limited && from_self_ >= options_.connections_from_self_max && origin == Origin::kSelf) {
+      return;
+    }
     auto connection =
         std::make_unique<ServerConnection>(executor_, std::move(socket), service_, options_);
-    if (const auto spawned = group_.spawn(run_connection(std::move(connection))); !spawned) {
+    if (const auto spawned = group_.spawn(run_connection(std::move(connection), origin)); !spawned) {
       if (!std::exchange(refusing_, true)) {
         observe::log_warning("connections are refused", {{"why", spawned.error().message}});
       }
     }
   }
 
-  async::Task<void> run_connection(std::unique_ptr<ServerConnection> connection) {
+  async::Task<void> run_connection(std::unique_ptr<ServerConnection> connection, Origin origin) {
     connections_.insert(connection.get());
+    if (origin == Origin::kSelf) ++from_self_;
     try {
       co_await connection->run();
     } catch (const std::exception& failure) {
       observe::log_error("connection ended by an exception", {{"what", failure.what()}});
     }
     connections_.erase(connection.get());
+    if (origin == Origin::kSelf) --from_self_;
     refusing_ = false;
     ended_.notify_all();
   }
@@ -112,6 +130,7 @@ class TcpServer final : public Server {
   bool closing_ = false;
   bool refusing_ = false;  // said so once in the log
   std::unordered_set<ServerConnection*> connections_;
+  std::size_t from_self_ = 0;  // how many of them come from our own address
   async::Event ended_;
   async::TaskGroup group_;
 };

@@ -22,6 +22,9 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;              // 0: any free port
   std::size_t connections_max = 4096;  // more are refused by closing them
+  // Of these, from the server's own address, which is where local programs come from; 0: no limit
+  // of their own.
+  std::size_t connections_from_self_max = 0;
   std::uint32_t head_bytes_max = 64 * 1024;
   std::chrono::milliseconds head_time_max{
       5000};  // from connection or end of the last request's first byte

@@ -277,9 +277,12 @@ async::Task<void> ServerConnection::refuse(const base::Error& error, int status)
 async::Task<void> ServerConnection::linger() {
   link_->shutdown_send();
   link_->set_read_deadline(kLingerTimeMax);
-  do {
+  // GCC 12 miscompiles a co_await in the condition of a do loop.
+  while (true) {
     link_->consume(link_->data().size());
-  } while (co_await link_->wait_more());
+    const auto more = co_await link_->wait_more();
+    if (!more) co_return;
+  }
 }
 
 }  // namespace agenttier::http

@@ -115,9 +115,10 @@ async::Task<base::Result<std::string>> CountingReader::read() {
 }
 
 async::Task<base::Result<std::string>> EndlessReader::read() {
-  while (co_await never_.wait() != async::Wake::kCancelled) {
+  while (true) {
+    const auto wake = co_await never_.wait();
+    if (wake == async::Wake::kCancelled) co_return base::cancelled("endless");
   }
-  co_return base::cancelled("endless");
 }
 
 bool run_until(asio::io_context& loop, const std::function<bool()>& condition) {

@@ -154,10 +154,15 @@ TEST(ApiKeys, AWatchThatIsCutOffKeepsNoRevokedKeyAlive) {
   const auto minted = bench.mint(user("ada"));
   bench.loop.run_until_idle();
   ASSERT_TRUE(bench.verify(minted.key));
+  bench.faulty->partition();
   bench.faulty->drop_watches();
   kube::Client other(*bench.transport, {});
   ASSERT_TRUE(bench.loop.run(kube::remove<api::Secret>(other, {"agenttier", minted.info.id})));
   bench.loop.timers().advance(2s);
+  const auto cut_off = bench.verify(minted.key);
+  ASSERT_FALSE(cut_off);
+  EXPECT_EQ(cut_off.error().code, ErrorCode::kUnavailable);
+  bench.faulty->heal();
   expect_refused(bench.verify(minted.key));
 }
 

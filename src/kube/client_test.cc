@@ -266,9 +266,9 @@ TEST(WatchStream, JoinsLinesWhereverTheyAreCut) {
 
 TEST(WatchStream, AnErrorEventEndsItWithTheServersError) {
   TestLoop loop;
-  const auto stream = stream_of(
-      {R"({"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"old"}})"
-       "\n"});
+  const auto stream =
+      stream_of({R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"old"}})"
+                 "\n"});
   const auto event = loop.run(stream->next());
   ASSERT_FALSE(event);
   EXPECT_TRUE(is_expired(event.error()));

@@ -1,6 +1,7 @@
 #pragma once
 // What Informer<T> is made of, without the type: list, watch, resume, relist, cache, handlers.
-// Use informer.h; this header is here so that the machinery is compiled once.
+// Use informer.h; this header is here so that the machinery is compiled once. Its guarantees are
+// written there.
 
 #include <chrono>
 #include <cstddef>

@@ -1,5 +1,8 @@
 #pragma once
-// resourceVersions in order. They are strings on the wire; those of one server compare as integers.
+// resourceVersions in order. They are strings on the wire; those of one server compare as integers,
+// across its kinds. Nothing may be concluded from a version that is no number.
+//
+// Example: if (compare_versions(seen, written) == VersionOrder::kOlder) wait_for_more();
 
 #include <string_view>
 

@@ -1,6 +1,11 @@
 #pragma once
 // A very small API server for the tests of this folder: config maps of one namespace, listed in
-// pages and watched from a history that can be cut off. What it cannot do, the embedded store can.
+// pages and watched from a history that can be cut off, with answers that a test can spoil. What it
+// cannot do, the embedded store can (testing_store.h).
+//
+// Example:
+//   api.put("a", "1"); api.compact();     // a watch from before is told 410
+//   api.push_line("nonsense\n");          // an event that is none
 
 #include <boost/json/serialize.hpp>
 #include <cstdint>

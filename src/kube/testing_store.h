@@ -1,5 +1,11 @@
 #pragma once
-// The embedded store in a directory of its own, with the loop and fake time of a test.
+// The embedded store in a directory of its own, with the loop and fake time of a test, and a client
+// whose requests can be made to fail. Everything ends with it: derive the bench of a test from it,
+// or declare it first.
+//
+// Example:
+//   StoreFixture f;
+//   auto made = f.loop.run(create<api::ConfigMap>(*f.client, config_map("a")));
 
 #include <cstdlib>
 #include <filesystem>

@@ -125,6 +125,10 @@ std::string TestNode::why_not() {
   return "";
 }
 
+std::string TestNode::busybox_layout() {
+  return test_images().folder() + "/busybox";
+}
+
 TestNode::TestNode() : paths_(*NodePaths::make(folder_ / "state")) {}
 
 TestNode::~TestNode() {

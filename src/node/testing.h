@@ -45,7 +45,8 @@ struct MachineCounts {
 
 class TestNode {
  public:
-  static std::string why_not();  // empty, or why node tests cannot run here
+  static std::string why_not();         // empty, or why node tests cannot run here
+  static std::string busybox_layout();  // OCI layout, tag "latest"
 
   TestNode();
   ~TestNode();
@@ -87,6 +88,7 @@ class TestNode {
     return *std::move(result);
   }
   void run(async::Task<void> task);
+  void spawn(async::Task<void> task) { AT_ASSERT(tasks_->spawn(std::move(task)).has_value()); }
 
  private:
   template <class T>

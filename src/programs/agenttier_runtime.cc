@@ -53,6 +53,8 @@ void prepare_process() {
   std::signal(SIGPIPE, SIG_IGN);
   // Programs of the same user must not read this one's memory, where tokens pass through.
   (void)prctl(PR_SET_DUMPABLE, 0);
+  // Where pods share a process namespace, another is pid 1: orphans shall come here all the same.
+  (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
   // One heap for all threads, returned to the system early: this program is small.
   (void)mallopt(M_ARENA_MAX, 1);
   (void)mallopt(M_TRIM_THRESHOLD, 64 * 1024);

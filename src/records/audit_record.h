@@ -1,5 +1,7 @@
 #pragma once
-// An AuditRecord says who did what to which object, when, and how it ended.
+// An AuditRecord says who did what to which object, when, and how it ended; an AuditQuery asks for
+// some of them, newest first, in pages. A page's token stays good while records are added: pages
+// have no gaps and no repeats.
 
 #include <cstdint>
 #include <optional>

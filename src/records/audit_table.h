@@ -1,6 +1,7 @@
 #pragma once
 // The table of audit records in an SQLite file. It blocks: AuditLog calls it on a thread of its
-// own.
+// own. What insert() has answered is durable; the order of the table is that of the inserts.
+// Values from callers are bound, never part of the SQL.
 
 #include <chrono>
 #include <cstdint>

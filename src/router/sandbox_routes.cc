@@ -19,6 +19,7 @@ using Answer = base::Result<http::Response>;
 
 constexpr std::int64_t kWaitSeconds = 60;
 constexpr std::int64_t kWaitSecondsMax = 300;
+constexpr std::int64_t kLogLinesMax = 1'000'000;
 constexpr std::size_t kAnnotationBytesMax = 16 * 1024;
 
 // Keys whose domain is ours or that of Kubernetes are written by the system alone.
@@ -166,6 +167,20 @@ async::Task<Answer> clone_sandbox(SandboxService& sandboxes, Call call) {
   reply.message = "the disk of " + reply.cloned_from + " is being copied; wait until " +
                   reply.name + " is Running";
   co_return reply_json(202, reply.to_json());
+}
+
+async::Task<Answer> sandbox_logs(SandboxService& sandboxes, Call call) {
+  kube::LogOptions options;
+  AT_CO_TRY(options.tail_lines, call.query_integer("tail", 0, kLogLinesMax));
+  AT_CO_TRY(const bool follow, call.query_flag("follow"));
+  if (follow) options.end = kube::LogEnd::kFollow;
+  AT_CO_TRY(http::Body log, co_await sandboxes.logs(std::move(call.caller), call.parameter("id"),
+                                                    std::move(options)));
+  http::Response response = reply_text(200, "");
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  response.headers.set("X-Accel-Buffering", "no");
+  response.body = std::move(log);
+  co_return std::move(response);
 }
 
 api::PortForward port_view(const api::Sandbox& sandbox, const api::PortRequest& port) {
@@ -334,6 +349,7 @@ void add_sandbox_routes(Handlers& handlers, SandboxService& sandboxes) {
   add("stopSandbox", stop_sandbox);
   add("resumeSandbox", resume_sandbox);
   add("cloneSandbox", clone_sandbox);
+  add("sandboxLogs", sandbox_logs);
   add("listPorts", list_ports);
   add("forwardPort", forward_port);
   add("removePort", remove_port);

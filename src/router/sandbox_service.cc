@@ -195,7 +195,9 @@ async::Task<base::Result<SandboxPointer>> SandboxService::wait_for(SandboxPointe
   auto settled = [uid, phase](const SandboxPointer& now) {
     if (!now || now->metadata.uid != uid) return true;
     const Phase current = phase_of(*now);
-    return current == phase || current == Phase::kError || current == Phase::kDeleting;
+    const bool stays_stopped = current == Phase::kStopped && now->spec.desired_state == "Stopped";
+    return current == phase || stays_stopped || current == Phase::kError ||
+           current == Phase::kDeleting;
   };
   const kube::ObjectKey key = parts_.access.key_of(name);
   co_await settle(seen);
@@ -326,6 +328,20 @@ async::Task<base::Result<SandboxPointer>> SandboxService::clone(identity::Claims
   copy.spec.clone_from_snapshot =
       std::string(api::names::kCloneFromClaimPrefix) + source->status->pvc_name;
   co_return co_await write_new(std::move(copy));
+}
+
+async::Task<base::Result<http::Body>> SandboxService::logs(identity::Claims caller,
+                                                           std::string name,
+                                                           kube::LogOptions options) {
+  AT_CO_TRY(const SandboxPointer found, co_await parts_.access.find(std::move(caller), name));
+  if (!found->status || found->status->pod_name.empty()) {
+    base::Error error = base::conflict("sandbox " + name + " has no pod whose log could be read");
+    error.reason = "sandbox_not_running";
+    co_return error;
+  }
+  options.container = api::names::kSandboxContainer;
+  kube::ObjectKey pod{found->metadata.ns, found->status->pod_name};
+  co_return co_await parts_.client.logs(std::move(pod), std::move(options));
 }
 
 async::Task<base::Result<SandboxPointer>> SandboxService::forward_port(identity::Claims caller,

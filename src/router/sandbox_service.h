@@ -24,6 +24,7 @@
 #include "async/task.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "http/message.h"
 #include "identity/claims.h"
 #include "kube/client.h"
 #include "kube/informer.h"
@@ -79,6 +80,9 @@ class SandboxService {
   async::Task<base::Status> resume(identity::Claims caller, std::string name);
   async::Task<base::Result<SandboxPointer>> clone(identity::Claims caller, std::string name,
                                                   api::CloneSandboxRequest request);
+  // What the main process of its pod wrote, as it comes; kConflict without a pod.
+  async::Task<base::Result<http::Body>> logs(identity::Claims caller, std::string name,
+                                             kube::LogOptions options);
   async::Task<base::Result<SandboxPointer>> forward_port(identity::Claims caller, std::string name,
                                                          api::PortRequest port);
   async::Task<base::Result<SandboxPointer>> remove_port(identity::Claims caller, std::string name,

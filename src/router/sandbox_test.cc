@@ -378,6 +378,20 @@ TEST_F(SandboxTest, CannotBeClonedBeforeItHasADisk) {
   EXPECT_EQ(clone.error(), "sandbox demo has no disk to clone yet; wait until it is Running");
 }
 
+TEST_F(SandboxTest, ShowsTheLogOfItsMainProcess) {
+  make_running();
+  const Reply log = plane.get("/sandboxes/demo/logs?tail=5&follow=true", alice);
+  EXPECT_EQ(log.status, 200);
+  EXPECT_EQ(log.body, "line 1\nline 2\n");
+  EXPECT_EQ(
+      plane.meddler.last_log_target,
+      "/api/v1/namespaces/default/pods/demo-pod/log?container=sandbox&tailLines=5&follow=true");
+  plane.set_status("demo", {{"phase", "Stopped"}, {"podName", nullptr}});
+  const Reply none = plane.get("/sandboxes/demo/logs", alice);
+  EXPECT_EQ(none.status, 409);
+  EXPECT_EQ(none.error(), "sandbox demo has no pod whose log could be read");
+}
+
 TEST_F(SandboxTest, ForwardsPorts) {
   make_running();
   const Reply made =

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/rest_system.h"
 #include "router/reply.h"
 
 namespace agenttier::router {
@@ -24,6 +25,12 @@ http::Response metrics_reply(std::string text) {
   return response;
 }
 
+http::Response version_reply() {
+  api::ServerVersion reply;
+  reply.version = AGENTTIER_VERSION;
+  return reply_json(200, reply.to_json());
+}
+
 http::Response openapi_reply(std::string_view text) {
   http::Response response = reply_text(200, std::string(text));
   response.headers.set("Content-Type", "application/json");
@@ -34,6 +41,7 @@ http::Response openapi_reply(std::string_view text) {
 
 void add_system_routes(Handlers& handlers, SystemParts parts) {
   handlers.add("healthz", [](Call) { return answer(reply_text(200, "ok")); });
+  handlers.add("version", [](Call) { return answer(version_reply()); });
   handlers.add("readyz",
                [ready = std::move(parts.ready)](Call) { return answer(readiness(ready())); });
   handlers.add("metrics", [metrics = std::move(parts.metrics)](Call) {

@@ -230,6 +230,12 @@ http::Response FakeRuntime::file_call(const Seen& request, const http::Target& t
 }
 
 async::Task<base::Result<http::Response>> MeddlingClient::send(http::Request request) {
+  if (request.target.find("/log?") != std::string::npos) {
+    last_log_target = request.target;
+    http::Response log;
+    log.body = http::Body("line 1\nline 2\n");
+    co_return std::move(log);
+  }
   if (request.method == "PATCH" && writes > 0) {
     --writes;
     http::Request first;

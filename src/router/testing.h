@@ -64,12 +64,14 @@ class FakeRuntime final : public http::Client {
   async::Executor executor_;
 };
 
-// Writes the same object itself before it lets a write of the router through, `writes` times.
+// What stands between the router and the store. It writes the same object itself before it lets a
+// write of the router through, `writes` times, and answers the log of any pod.
 class MeddlingClient final : public http::Client {
  public:
   explicit MeddlingClient(http::Client& transport) : transport_(transport) {}
   async::Task<base::Result<http::Response>> send(http::Request request) override;
   int writes = 0;
+  std::string last_log_target;
 
  private:
   http::Client& transport_;

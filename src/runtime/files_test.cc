@@ -164,7 +164,7 @@ TEST_F(Files, TheKernelAndTheFallbackResolveAlike) {
   ::symlink("loop", at("loop").c_str());
   const FileRoots kernel({workspace(), "/tmp"}, Resolver::kKernel);
   const FileRoots walk({workspace(), "/tmp"}, Resolver::kByComponent);
-  for (const std::string path : {at("real"), at("dir/up"), at("dir/out"), at("abs/up"), at("loop"),
+  for (const std::string& path : {at("real"), at("dir/up"), at("dir/out"), at("abs/up"), at("loop"),
                                  at("none"), at("none/x"), at("real/x"), at("dir"), workspace(),
                                  std::string("/etc/passwd"), at("dir//./up"), at("abs/out")}) {
     const auto by_kernel = kernel.open(path, O_RDONLY);

@@ -14,6 +14,7 @@ namespace agenttier::runtime {
 
 // Connections. Whoever is in the sandbox can open some, so an idle one must be cheap.
 inline constexpr std::size_t kConnectionsMax = 2560;
+inline constexpr std::size_t kConnectionsFromInsideMax = 256;
 inline constexpr std::uint32_t kHeadBytesMax = 16UL << 10;
 inline constexpr std::size_t kOpenFilesMax = 16'384;
 
@@ -25,6 +26,7 @@ inline constexpr std::chrono::seconds kExecSlotWaitMax{60};
 inline constexpr std::size_t kSpecBytesMax = 8UL << 20;     // the JSON of a process specification
 inline constexpr std::size_t kStringBytesMax = 131'071;     // the kernel's limit of one string
 inline constexpr std::size_t kStringsBytesMax = 1'500'000;  // argv and env together
+inline constexpr std::size_t kShownArgumentsMax = 4096;     // bytes of argv in a process object
 inline constexpr std::size_t kPathBytesMax = 4095;
 inline constexpr std::size_t kNameBytesMax = 255;
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "async/task_group.h"
+#include "base/bytes.h"
 #include "base/time_format.h"
 #include "runtime/limits.h"
 #include "runtime/oom_watch.h"
@@ -69,6 +70,21 @@ Result<os::Fd> open_nothing() {
 void write_ahead(const os::Fd& pipe, std::string& bytes) {
   const ssize_t count = ::write(pipe.get(), bytes.data(), bytes.size());
   if (count > 0) bytes.erase(0, static_cast<std::size_t>(count));
+}
+
+// Keeps of the arguments what a list of processes shows.
+void shorten(std::vector<std::string>& argv) {
+  std::size_t left = kShownArgumentsMax;
+  for (std::size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i].size() < left) {
+      left -= argv[i].size() + 1;
+      continue;
+    }
+    argv[i] = base::to_valid_utf8(argv[i].substr(0, left)) + "...";
+    argv.resize(i + 1);
+  }
+  argv.shrink_to_fit();
+  argv.back().shrink_to_fit();
 }
 
 }  // namespace
@@ -153,6 +169,7 @@ Status Process::launch(Start start) {
   auto begun =
       begin_tasks(std::move(ends), std::move(start.spec.stdin_bytes), start.spec.stdin_mode);
   if (!begun) ::kill(-pid_, SIGKILL);  // the runtime is stopping
+  shorten(argv_);
   return begun;
 }
 
@@ -169,7 +186,7 @@ Status Process::begin_tasks(Ends ends, std::string stdin_rest, StdinMode mode) {
   if (ends.stdin_end.is_open()) {
     const auto kind = has_terminal_ ? StdinWriter::Kind::kTerminal : StdinWriter::Kind::kPipe;
     stdin_ = std::make_unique<StdinWriter>(tools_.executor, std::move(ends.stdin_end), kind);
-    if (!stdin_rest.empty()) {
+    if (!stdin_rest.empty() || mode != StdinMode::kOpen) {
       AT_OK(tools_.tasks.spawn(give_stdin(self, std::move(stdin_rest), mode)));
     }
   }
@@ -289,7 +306,7 @@ Task<void> Process::pump(std::shared_ptr<Process> self, std::shared_ptr<OutputPu
 Task<void> Process::give_stdin(std::shared_ptr<Process> self, std::string bytes, StdinMode mode) {
   // A program need not read its input: a failure here is no news.
   (void)co_await self->write_stdin(std::move(bytes));
-  if (mode == StdinMode::kGiven && !self->has_terminal_) (void)co_await self->end_stdin();
+  if (mode != StdinMode::kOpen) (void)co_await self->end_stdin();
 }
 
 Task<Status> Process::write_stdin(std::string bytes) {

@@ -39,7 +39,7 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, std::string>> env;
   StdinMode stdin_mode = StdinMode::kEndOfFile;
   std::string stdin_bytes;
-  std::optional<TerminalSize> terminal;     // set: a tty, and stdin is open
+  std::optional<TerminalSize> terminal;     // set: a tty
   std::chrono::milliseconds time_limit{0};  // zero: none
   std::size_t output_bytes_max = kOutputBytesDefault;
 };

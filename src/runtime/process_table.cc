@@ -34,6 +34,7 @@ ProcessTable::~ProcessTable() = default;
 
 Result<std::shared_ptr<Process>> ProcessTable::start(ProcessSpec spec) {
   if (running_ >= options_.running_max) return too_many();
+  if (spec.terminal) spec.stdin_mode = StdinMode::kOpen;  // somebody will type
   ++running_;
   return start_counted(std::move(spec));
 }

@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
-
 #include <boost/json/parse.hpp>
 
 #include <chrono>
@@ -106,6 +104,19 @@ TEST_F(Exec, ATerminalIsATerminal) {
                "tty":true,"cols":100,"rows":30,"timeoutMs":5000})");
   EXPECT_EQ(output.out, "30 100\r\nxterm-256color\r\n");
   EXPECT_EQ(output.status->exit_code, 0);
+}
+
+TEST_F(Exec, AtATerminalWithoutInputReadsTheEndOfFile) {
+  EXPECT_EQ(exec(R"({"command":"cat","tty":true,"timeoutMs":5000})").status->reason, "exited");
+  EXPECT_THAT(exec(R"({"command":"cat","tty":true,"stdin":"typed\n","timeoutMs":5000})").out,
+              HasSubstr("typed\r\ntyped\r\n"));
+}
+
+TEST_F(Background, AnObjectShowsOnlyTheBeginningOfManyArguments) {
+  const api::Process process = start(R"({"command":": )" + std::string(100'000, 'x') + R"("})");
+  ASSERT_EQ(process.argv.size(), 3U);
+  EXPECT_LT(process.argv[2].size(), 5000U);
+  EXPECT_EQ(output(process.id).status->exit_code, 0);
 }
 
 TEST_F(Exec, MuchOutputArrivesWhole) {
@@ -238,20 +249,16 @@ TEST_F(Exec, TwoThousandQuickExitsAllGiveTheirOwnCode) {
 }
 
 TEST_F(Exec, OrphansAreReaped) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   exec(R"({"command":"(sleep 0.05 &) ; (sleep 0.1 &) ; true"})");
   await_until([&] { return !reaper_.has_children(); });
-  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 // With the marks of the environment, kin is found that left its parents and its session.
 TEST_F(Exec, AKilledCommandTakesItsDaemonsWithIt) {
-  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   const Output output =
       exec(R"({"command":"(setsid sh -c 'sleep 607 & sleep 608' &) ; sleep 609","timeoutMs":200})");
   EXPECT_EQ(output.status->reason, "timeout");
   EXPECT_EQ(exec(R"({"command":"pgrep -f 'sleep 60[789]$' | wc -l"})").out, "0\n");
-  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 class Crowded : public RuntimeTest {

@@ -123,9 +123,10 @@ void Kin::add_related(const std::vector<ProcessEntry>& all) {
   }
 }
 
+// An orphan is a child of this program; what descends from one is found by its parents.
 void Kin::add_marked(const std::vector<ProcessEntry>& all) {
   for (const ProcessEntry& entry : all) {
-    if (entry.pid == getpid() || !is_alive(entry)) continue;
+    if (entry.parent != getpid() || !is_alive(entry)) continue;
     if (members_.contains({entry.pid, entry.start_ticks})) continue;
     const std::string path = "/proc/" + std::to_string(entry.pid) + "/environ";
     const std::string environment = read_small_file(path, 2UL << 20);

@@ -38,6 +38,8 @@ ProcessTable::Options table_options(const Config& config, const Supervisor::Opti
 http::ServerOptions server_options() {
   http::ServerOptions options;
   options.connections_max = kConnectionsMax;
+  // Programs in the sandbox reach the port too; they must not take it from the control plane.
+  options.connections_from_self_max = kConnectionsFromInsideMax;
   options.head_bytes_max = kHeadBytesMax;
   return options;
 }
@@ -153,11 +155,13 @@ Task<void> Supervisor::watch_signals() {
     boost::system::error_code ignored;
     signals.add(number, ignored);
   }
-  while (!co_await async::is_cancelled()) {
+  while (true) {
     const auto [failure, number] =
         co_await signals.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
     if (failure) co_return;
     on_signal(number);
+    const bool cancelled = co_await async::is_cancelled();
+    if (cancelled) co_return;
   }
 }
 

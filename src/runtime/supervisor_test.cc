@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -163,9 +164,22 @@ TEST_F(WholeRuntime, ACommandDiesWithItsConnection) {
   spawn(Caller::send(*client_, request("POST", "/v1/exec", R"({"command":"echo a; sleep 611"})"),
                      response));
   await_until([&] { return response.has_value(); });
-  EXPECT_EQ(exec(R"({"command":"pgrep -xc sleep"})").out, "1\n");
+  EXPECT_EQ(exec(R"({"command":"pgrep -fc '^sleep 611$'"})").out, "1\n");
   response.reset();
   await_until([&] { return find_own_descendants().empty(); });
+}
+
+TEST_F(WholeRuntime, ConnectionsFromInsideAreLimited) {
+  begin();
+  const std::uint16_t port = *supervisor_->port();
+  namespace ip = boost::asio::ip;
+  std::vector<ip::tcp::socket> held;
+  for (int i = 0; i < 256; ++i) {
+    held.emplace_back(loop_).connect({ip::make_address("127.0.0.1"), port});
+  }
+  EXPECT_EQ(call("GET", "/healthz").status, 0) << "the newest is refused";
+  held.clear();
+  await_until([&] { return call("GET", "/healthz").status == 200; });
 }
 
 TEST_F(WholeRuntime, EndsWithTheCodeOfItsMainProcess) {

@@ -1,5 +1,7 @@
 #include "runtime/testing.h"
 
+#include <sys/prctl.h>
+
 #include <boost/asio/detached.hpp>
 #include <boost/json/parse.hpp>
 #include <csignal>
@@ -105,12 +107,14 @@ RuntimeTest::RuntimeTest(std::size_t running_max)
                 .clock = clock_}),
       background_(loop_.get_executor(), {.name = "test", .tasks_max = 10'000}) {
   ::signal(SIGPIPE, SIG_IGN);  // as the program does
+  EXPECT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   EXPECT_TRUE(background_.spawn(reaper_.run()));
 }
 
 RuntimeTest::~RuntimeTest() {
   for (const auto& process : table_.list()) (void)process->signal(9);
   await(close_all(table_, background_));
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
   std::error_code ignored;
   std::filesystem::remove_all(workspace_, ignored);
 }
