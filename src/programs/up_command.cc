@@ -11,6 +11,7 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "cli/context.h"
@@ -98,14 +99,18 @@ base::Result<int> up(cli::Context& context, const cli::Values& values) {
   observe::set_log_level(level);
   options.log_in_cli = context.file_config.api_url.empty();
   boost::asio::io_context loop(1);
-  AllInOne server(loop.get_executor(), std::move(options));
+  auto server = std::make_unique<AllInOne>(loop.get_executor(), std::move(options));
   base::Status outcome;
-  boost::asio::co_spawn(loop, serve(server, loop, outcome),
+  boost::asio::co_spawn(loop, serve(*server, loop, outcome),
                         [&loop](const std::exception_ptr& failure) {
                           if (failure) observe::log_error("the server ended by an exception");
                           loop.stop();
                         });
   loop.run();
+  // Connections that the server leaves end on the loop.
+  server.reset();
+  loop.restart();
+  loop.poll();
   if (!outcome) return std::move(outcome).error();
   return 0;
 }

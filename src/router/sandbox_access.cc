@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/meta.h"
+#include "api/names.h"
 #include "api/validate.h"
 #include "kube/typed.h"
 
@@ -47,10 +48,28 @@ base::Error no_such_sandbox(std::string_view name) {
   return error;
 }
 
+namespace {
+
+// Whether a sandbox whose status still says Running is on its way through a stop to a new start.
+bool is_restarting(const api::Sandbox& sandbox) {
+  if (sandbox.spec.desired_state == "Stopped") return false;
+  const std::string& reason = sandbox.status->reason;
+  namespace reasons = api::names::reasons;
+  return reason == reasons::kUserStopped || reason == reasons::kIdleTimeout ||
+         reason == reasons::kMaxRuntime ||
+         api::annotation_of(sandbox.metadata, api::names::kActionAnnotation) ==
+             api::names::kActionResume;
+}
+
+}  // namespace
+
 api::Phase phase_of(const api::Sandbox& sandbox) {
   if (api::is_being_deleted(sandbox.metadata)) return api::Phase::kDeleting;
   if (!sandbox.status) return api::Phase::kNew;
-  return api::parse_phase(sandbox.status->phase).value_or(api::Phase::kNew);
+  const api::Phase phase = api::parse_phase(sandbox.status->phase).value_or(api::Phase::kNew);
+  // The pod that the status names may be going: nobody can count on it.
+  if (phase == api::Phase::kRunning && is_restarting(sandbox)) return api::Phase::kCreating;
+  return phase;
 }
 
 }  // namespace agenttier::router

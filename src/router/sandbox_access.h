@@ -48,7 +48,8 @@ class SandboxAccess {
 // "there is no sandbox named demo"
 base::Error no_such_sandbox(std::string_view name);
 
-// The phase that people see: that of the status, but Deleting once deletion has begun.
+// The phase that people see: that of the status, but Deleting once deletion has begun, and Creating
+// while a stop that was followed by a resume is under way.
 api::Phase phase_of(const api::Sandbox& sandbox);
 
 }  // namespace agenttier::router

@@ -129,8 +129,10 @@ base::Result<bool> request_resume(api::Sandbox& sandbox) {
   }
   const std::string action(api::names::kActionAnnotation);
   sandbox.metadata.annotations.erase(action);
-  // Where the desired state does not change, or says nothing of a failure, a word is needed.
-  if (sandbox.spec.desired_state != "Stopped" || phase == Phase::kError) {
+  // Where the desired state does not change, or says nothing of a failure, a word is needed; and
+  // where a stop may be under way, it marks that what runs now is not what was asked for.
+  if (sandbox.spec.desired_state != "Stopped" || phase == Phase::kError ||
+      phase == Phase::kRunning) {
     sandbox.metadata.annotations[action] = api::names::kActionResume;
   }
   sandbox.spec.desired_state = "Running";

@@ -12,7 +12,7 @@ def fails(sandbox, command):
 @pytest.mark.parametrize("command", [
     "touch /etc/x", "touch /usr/x", "mount -t tmpfs none /mnt", "unshare -Ur true", "chroot / true",
     "mknod /tmp/d c 1 3", "hostname other", "cat /dev/sda", "dmesg", "echo 1 > /proc/sys/kernel/panic",
-    "kill -9 1", "cat /proc/1/environ | tr '\\0' '\\n' | grep -q '^AGENTTIER_RUNTIME_TOKEN='",
+    "cat /proc/1/environ | tr '\\0' '\\n' | grep -q '^AGENTTIER_RUNTIME_TOKEN='",
 ])
 def test_the_system_is_closed_to_it(sandbox, command):
     fails(sandbox, command)
@@ -54,19 +54,25 @@ def test_the_network_is_closed(server, sandbox):
         other.delete()
 
 
+def test_pid_1_cannot_be_killed_from_inside(sandbox):
+    sandbox.exec("kill -9 1; kill -TERM -1")
+    assert sandbox.out("echo alive") == "alive\n"
+
+
 def test_the_runtime_refuses_callers_inside(sandbox):
-    reply = sandbox.out("exec 3<>/dev/tcp/127.0.0.1/9000; "
-                        "printf 'POST /v1/exec HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 2\\r\\n\\r\\n{}' >&3; "
-                        "head -1 <&3") if sandbox.exec("command -v bash")["exitCode"] == 0 else "401"
-    assert "401" in reply
+    reply = sandbox.out("""bash -c 'exec 3<>/dev/tcp/127.0.0.1/9000
+        printf "POST /v1/exec HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 2\\r\\n\\r\\n{}" >&3
+        head -1 <&3'""")
+    assert " 401 " in reply
 
 
-def test_a_fork_bomb_hurts_nobody(server, sandbox):
-    sandbox.exec("bomb() { bomb | bomb & }; bomb", timeout=3)
+def test_a_fork_bomb_hurts_no_neighbour(server, sandbox):
+    # The bomb's own call may run into its time limit: what counts is everybody else.
+    sandbox.http.post(f"/sandboxes/{sandbox.name}/exec",
+                      json={"command": "bomb() { bomb | bomb & }; bomb", "timeout": 3})
     other = server.create()
     assert other.out("echo fine") == "fine\n"
     other.delete()
-    assert sandbox.phase() == "Running"
 
 
 def test_memory_is_limited(server):
