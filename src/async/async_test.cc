@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Task<void> sleep_and_note(Timers& timers, std::chrono::nanoseconds duration, std::optional<Wake>& note) {
+Task<void> sleep_and_note(Timers& timers, std::chrono::nanoseconds duration,
+                          std::optional<Wake>& note) {
   note = co_await timers.sleep_for(duration);
 }
 
@@ -143,7 +144,8 @@ Task<void> note_cancellation(BlockingPool& pool, std::optional<bool>& cancelled)
   cancelled = co_await is_cancelled();
 }
 
-// A task that is cancelled while it waits for a blocking call must learn of it, or its loop never ends.
+// A task that is cancelled while it waits for a blocking call must learn of it, or its loop never
+// ends.
 TEST(BlockingPool, KeepsACancellationThatArrivesDuringTheCall) {
   boost::asio::io_context loop;
   BlockingPool pool(1);
@@ -157,7 +159,9 @@ TEST(BlockingPool, KeepsACancellationThatArrivesDuringTheCall) {
   EXPECT_EQ(cancelled, true);
 }
 
-Task<void> wait_limited(Event& event, std::optional<Wake>& note) { note = co_await event.wait_for(1ms); }
+Task<void> wait_limited(Event& event, std::optional<Wake>& note) {
+  note = co_await event.wait_for(1ms);
+}
 
 TEST(Event, TimesOut) {
   boost::asio::io_context loop;

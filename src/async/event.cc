@@ -11,14 +11,19 @@ Event::Event(Executor executor) : executor_(executor), timer_(executor) {
   timer_.expires_at(asio::steady_timer::time_point::max());
 }
 
-void Event::notify_all() { timer_.cancel(); }
+void Event::notify_all() {
+  timer_.cancel();
+}
 
 Task<Wake> Event::wait() {
+  // A cancellation that came before the wait would never end it.
+  if (co_await is_cancelled()) co_return Wake::kCancelled;
   co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
   co_return co_await is_cancelled() ? Wake::kCancelled : Wake::kNotified;
 }
 
 Task<Wake> Event::wait_for(std::chrono::nanoseconds limit) {
+  if (co_await is_cancelled()) co_return Wake::kCancelled;
   using namespace asio::experimental::awaitable_operators;
   asio::steady_timer deadline(executor_);
   deadline.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(limit));

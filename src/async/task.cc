@@ -4,7 +4,9 @@
 
 namespace agenttier::async {
 
-Task<Executor> current_executor() { co_return co_await boost::asio::this_coro::executor; }
+Task<Executor> current_executor() {
+  co_return co_await boost::asio::this_coro::executor;
+}
 
 Task<bool> is_cancelled() {
   const auto state = co_await boost::asio::this_coro::cancellation_state;

@@ -18,7 +18,8 @@ Task<Wake> RealTimers::sleep_for(std::chrono::nanoseconds duration) {
 Task<Wake> FakeTimers::sleep_for(std::chrono::nanoseconds duration) {
   if (co_await is_cancelled()) co_return Wake::kCancelled;
   if (duration.count() <= 0) co_return Wake::kTimeout;
-  const auto due = clock_.monotonic() + std::chrono::duration_cast<base::MonotonicTime::duration>(duration);
+  const auto due =
+      clock_.monotonic() + std::chrono::duration_cast<base::MonotonicTime::duration>(duration);
   const auto sleeper = sleepers_.emplace(sleepers_.end(), Sleeper{due, Event(executor_)});
   Wake wake = Wake::kNotified;
   while (!sleeper->fired && wake != Wake::kCancelled) wake = co_await sleeper->wake.wait();
@@ -39,7 +40,8 @@ void FakeTimers::advance(std::chrono::nanoseconds step) {
 std::chrono::nanoseconds FakeTimers::next_due() const {
   auto next = std::chrono::nanoseconds::max();
   for (const Sleeper& sleeper : sleepers_) {
-    if (!sleeper.fired) next = std::min<std::chrono::nanoseconds>(next, sleeper.due - clock_.monotonic());
+    if (!sleeper.fired)
+      next = std::min<std::chrono::nanoseconds>(next, sleeper.due - clock_.monotonic());
   }
   return next;
 }

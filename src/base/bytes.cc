@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view kStandard =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::string_view kUrl = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::string_view kUrl =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string encode(std::string_view bytes, std::string_view alphabet, bool pad) {
   std::string out;
@@ -46,10 +47,20 @@ std::size_t sequence_length(std::string_view bytes) {
   std::size_t size = 0;
   std::uint32_t code = 0, smallest = 0;
   if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) { size = 2; code = lead & 0x1FU; smallest = 0x80; }
-  else if (lead >= 0xE0 && lead < 0xF0) { size = 3; code = lead & 0x0FU; smallest = 0x800; }
-  else if (lead >= 0xF0 && lead < 0xF5) { size = 4; code = lead & 0x07U; smallest = 0x10000; }
-  else return 0;
+  if (lead >= 0xC2 && lead < 0xE0) {
+    size = 2;
+    code = lead & 0x1FU;
+    smallest = 0x80;
+  } else if (lead >= 0xE0 && lead < 0xF0) {
+    size = 3;
+    code = lead & 0x0FU;
+    smallest = 0x800;
+  } else if (lead >= 0xF0 && lead < 0xF5) {
+    size = 4;
+    code = lead & 0x07U;
+    smallest = 0x10000;
+  } else
+    return 0;
   if (bytes.size() < size) return 0;
   for (std::size_t i = 1; i < size; ++i) {
     if ((at(i) & 0xC0U) != 0x80) return 0;
@@ -72,8 +83,12 @@ std::string to_hex(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
-std::string to_base64(std::string_view bytes) { return encode(bytes, kStandard, true); }
-std::string to_base64url(std::string_view bytes) { return encode(bytes, kUrl, false); }
+std::string to_base64(std::string_view bytes) {
+  return encode(bytes, kStandard, true);
+}
+std::string to_base64url(std::string_view bytes) {
+  return encode(bytes, kUrl, false);
+}
 
 Result<std::string> from_base64(std::string_view text) {
   while (!text.empty() && text.back() == '=') text.remove_suffix(1);

@@ -24,7 +24,10 @@ TEST(Base64, RefusesOtherText) {
 
 TEST(Utf8, ReplacesOnlyWhatIsBroken) {
   EXPECT_EQ(to_valid_utf8("h\u00e9llo \u4e16"), "h\u00e9llo \u4e16");
-  EXPECT_EQ(to_valid_utf8("a\xff" "b"), "a\uFFFD" "b");
+  EXPECT_EQ(to_valid_utf8("a\xff"
+                          "b"),
+            "a\uFFFD"
+            "b");
   EXPECT_EQ(to_valid_utf8("\xe4\xb8"), "\uFFFD\uFFFD");
   EXPECT_FALSE(is_valid_utf8("\xed\xa0\x80"));
 }

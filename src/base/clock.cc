@@ -4,8 +4,12 @@
 
 namespace agenttier::base {
 
-WallTime RealClock::now() const { return std::chrono::system_clock::now(); }
-MonotonicTime RealClock::monotonic() const { return std::chrono::steady_clock::now(); }
+WallTime RealClock::now() const {
+  return std::chrono::system_clock::now();
+}
+MonotonicTime RealClock::monotonic() const {
+  return std::chrono::steady_clock::now();
+}
 
 FakeClock::FakeClock()
     : wall_(std::chrono::sys_days(std::chrono::year(2030) / 1 / 1)),

@@ -51,7 +51,9 @@ Error Error::context(std::string_view phrase) && {
   return std::move(*this);
 }
 
-Error invalid(std::string message) { return make(ErrorCode::kInvalid, std::move(message)); }
+Error invalid(std::string message) {
+  return make(ErrorCode::kInvalid, std::move(message));
+}
 
 Error invalid_field(std::string field, std::string message) {
   Error error = make(ErrorCode::kInvalid, field + ": " + message);
@@ -62,46 +64,82 @@ Error invalid_field(std::string field, std::string message) {
 Error unauthenticated(std::string message) {
   return make(ErrorCode::kUnauthenticated, std::move(message));
 }
-Error denied(std::string message) { return make(ErrorCode::kDenied, std::move(message)); }
-Error not_found(std::string message) { return make(ErrorCode::kNotFound, std::move(message)); }
-Error exists(std::string message) { return make(ErrorCode::kExists, std::move(message)); }
-Error conflict(std::string message) { return make(ErrorCode::kConflict, std::move(message)); }
-Error exhausted(std::string message) { return make(ErrorCode::kExhausted, std::move(message)); }
-Error unavailable(std::string message) { return make(ErrorCode::kUnavailable, std::move(message)); }
+Error denied(std::string message) {
+  return make(ErrorCode::kDenied, std::move(message));
+}
+Error not_found(std::string message) {
+  return make(ErrorCode::kNotFound, std::move(message));
+}
+Error exists(std::string message) {
+  return make(ErrorCode::kExists, std::move(message));
+}
+Error conflict(std::string message) {
+  return make(ErrorCode::kConflict, std::move(message));
+}
+Error exhausted(std::string message) {
+  return make(ErrorCode::kExhausted, std::move(message));
+}
+Error unavailable(std::string message) {
+  return make(ErrorCode::kUnavailable, std::move(message));
+}
 Error deadline_exceeded(std::string message) {
   return make(ErrorCode::kDeadline, std::move(message));
 }
-Error cancelled(std::string message) { return make(ErrorCode::kCancelled, std::move(message)); }
+Error cancelled(std::string message) {
+  return make(ErrorCode::kCancelled, std::move(message));
+}
 Error unimplemented(std::string message) {
   return make(ErrorCode::kUnimplemented, std::move(message));
 }
-Error internal(std::string message) { return make(ErrorCode::kInternal, std::move(message)); }
+Error internal(std::string message) {
+  return make(ErrorCode::kInternal, std::move(message));
+}
 
 Error from_errno(std::string_view step, int error_number) {
   ErrorCode code = ErrorCode::kInternal;
   switch (error_number) {
     case ENOSPC:
-    case EDQUOT: code = ErrorCode::kExhausted; break;
-    case ENOENT: code = ErrorCode::kNotFound; break;
+    case EDQUOT:
+      code = ErrorCode::kExhausted;
+      break;
+    case ENOENT:
+      code = ErrorCode::kNotFound;
+      break;
     case EACCES:
-    case EPERM: code = ErrorCode::kDenied; break;
-    case EEXIST: code = ErrorCode::kExists; break;
-    default: break;
+    case EPERM:
+      code = ErrorCode::kDenied;
+      break;
+    case EEXIST:
+      code = ErrorCode::kExists;
+      break;
+    default:
+      break;
   }
   return make(code, std::string(step) + ": " + std::strerror(error_number));
 }
 
-int http_status(ErrorCode code) { return row(code).http_status; }
-std::string_view kubernetes_reason(ErrorCode code) { return row(code).kubernetes_reason; }
-std::string_view code_name(ErrorCode code) { return row(code).name; }
+int http_status(ErrorCode code) {
+  return row(code).http_status;
+}
+std::string_view kubernetes_reason(ErrorCode code) {
+  return row(code).kubernetes_reason;
+}
+std::string_view code_name(ErrorCode code) {
+  return row(code).name;
+}
 
 ErrorCode code_from_http_status(int status) {
   switch (status) {
-    case 409: return ErrorCode::kConflict;
-    case 408: return ErrorCode::kDeadline;
-    case 410: return ErrorCode::kNotFound;
-    case 502: return ErrorCode::kUnavailable;
-    default: break;
+    case 409:
+      return ErrorCode::kConflict;
+    case 408:
+      return ErrorCode::kDeadline;
+    case 410:
+      return ErrorCode::kNotFound;
+    case 502:
+      return ErrorCode::kUnavailable;
+    default:
+      break;
   }
   for (const Row& r : kTable) {
     if (r.http_status == status) return r.code;

@@ -26,11 +26,17 @@ std::uint64_t Random::number() {
   return value;
 }
 
-double Random::unit() { return static_cast<double>(number() >> 11) * 0x1.0p-53; }
+double Random::unit() {
+  return static_cast<double>(number() >> 11) * 0x1.0p-53;
+}
 
-std::string Random::hex(std::size_t byte_count) { return to_hex(as_bytes(bytes(byte_count))); }
+std::string Random::hex(std::size_t byte_count) {
+  return to_hex(as_bytes(bytes(byte_count)));
+}
 
-std::string Random::token() { return to_base64url(bytes(32)); }
+std::string Random::token() {
+  return to_base64url(bytes(32));
+}
 
 std::string Random::suffix(std::size_t length) {
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";

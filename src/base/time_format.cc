@@ -26,8 +26,8 @@ constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 
 constexpr std::array kUnits = {
-    Unit{"ns", 1},          Unit{"us", kMicro},      Unit{"\u00b5s", kMicro}, Unit{"\u03bcs", kMicro},
-    Unit{"ms", kMilli},     Unit{"s", kSecond},      Unit{"m", kMinute},      Unit{"h", kHour},
+    Unit{"ns", 1},      Unit{"us", kMicro}, Unit{"\u00b5s", kMicro}, Unit{"\u03bcs", kMicro},
+    Unit{"ms", kMilli}, Unit{"s", kSecond}, Unit{"m", kMinute},      Unit{"h", kHour},
 };
 
 std::string format_with_fraction(WallTime time, int digits) {
@@ -35,15 +35,17 @@ std::string format_with_fraction(WallTime time, int digits) {
   const std::chrono::year_month_day date(day);
   const auto since = std::chrono::duration_cast<std::chrono::microseconds>(time - day);
   const std::chrono::hh_mm_ss clock(since);
-  std::string text = fmt::format("{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}", int(date.year()),
-                                 unsigned(date.month()), unsigned(date.day()), clock.hours().count(),
-                                 clock.minutes().count(), clock.seconds().count());
+  std::string text =
+      fmt::format("{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}", int(date.year()),
+                  unsigned(date.month()), unsigned(date.day()), clock.hours().count(),
+                  clock.minutes().count(), clock.seconds().count());
   if (digits == 6) text += fmt::format(".{:06d}", clock.subseconds().count());
   return text + "Z";
 }
 
 Error bad_time(std::string_view text) {
-  return invalid(fmt::format("'{}' is not an RFC 3339 time, for example 2026-07-22T16:29:45Z", text));
+  return invalid(
+      fmt::format("'{}' is not an RFC 3339 time, for example 2026-07-22T16:29:45Z", text));
 }
 
 // Reads exactly `count` digits at `pos`, or returns -1.
@@ -64,19 +66,26 @@ Error bad_duration(std::string_view text, std::string_view why) {
 
 }  // namespace
 
-std::string format_rfc3339(WallTime time) { return format_with_fraction(time, 0); }
-std::string format_rfc3339_micros(WallTime time) { return format_with_fraction(time, 6); }
+std::string format_rfc3339(WallTime time) {
+  return format_with_fraction(time, 0);
+}
+std::string format_rfc3339_micros(WallTime time) {
+  return format_with_fraction(time, 6);
+}
 
 Result<WallTime> parse_rfc3339(std::string_view text) {
-  const int year = digits_at(text, 0, 4), month = digits_at(text, 5, 2), day = digits_at(text, 8, 2);
+  const int year = digits_at(text, 0, 4), month = digits_at(text, 5, 2),
+            day = digits_at(text, 8, 2);
   const int hour = digits_at(text, 11, 2), minute = digits_at(text, 14, 2),
             second = digits_at(text, 17, 2);
-  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') ||
-      text[13] != ':' || text[16] != ':' || year < 0 || month < 1 || day < 1 || hour < 0 ||
-      hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) {
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' ||
+      (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':' || year < 0 ||
+      month < 1 || day < 1 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+      second > 60) {
     return bad_time(text);
   }
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(unsigned(month)),
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(unsigned(month)),
                                          std::chrono::day(unsigned(day))};
   if (!date.ok()) return bad_time(text);
   std::size_t pos = 19;
@@ -119,9 +128,10 @@ std::string format_duration(nanoseconds duration) {
   const auto fraction = [](std::uint64_t value, std::uint64_t unit) {
     std::string out = fmt::format("{}", value / unit);
     if (value % unit == 0) return out;
-    std::string tail = fmt::format("{:0{}d}", value % unit, unit == std::uint64_t(kSecond)  ? 9
-                                                            : unit == std::uint64_t(kMilli) ? 6
-                                                                                            : 3);
+    std::string tail = fmt::format("{:0{}d}", value % unit,
+                                   unit == std::uint64_t(kSecond)  ? 9
+                                   : unit == std::uint64_t(kMilli) ? 6
+                                                                   : 3);
     tail.erase(tail.find_last_not_of('0') + 1);
     return out + "." + tail;
   };
@@ -147,7 +157,8 @@ Result<nanoseconds> parse_duration(std::string_view text) {
   while (!rest.empty()) {
     long double number = 0, scale = 1;
     bool any = false, after_point = false;
-    while (!rest.empty() && ((rest[0] >= '0' && rest[0] <= '9') || (rest[0] == '.' && !after_point))) {
+    while (!rest.empty() &&
+           ((rest[0] >= '0' && rest[0] <= '9') || (rest[0] == '.' && !after_point))) {
       if (rest[0] == '.') {
         after_point = true;
       } else {

@@ -101,7 +101,8 @@ class TcpServer final : public Server {
     }
     auto connection =
         std::make_unique<ServerConnection>(executor_, std::move(socket), service_, options_);
-    if (const auto spawned = group_.spawn(run_connection(std::move(connection), origin)); !spawned) {
+    if (const auto spawned = group_.spawn(run_connection(std::move(connection), origin));
+        !spawned) {
       if (!std::exchange(refusing_, true)) {
         observe::log_warning("connections are refused", {{"why", spawned.error().message}});
       }

@@ -2,10 +2,10 @@
 
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/object.hpp>
-#include <thread>
 
 #include "api/names.h"
 #include "api/quantity.h"
@@ -124,7 +124,7 @@ api::Node describe_node(const NodeIdentity& identity, const NodePaths& paths, bo
   struct sysinfo memory {};
   ::sysinfo(&memory);
   const auto disk = os::file_system_usage(paths.state());
-  status.capacity["cpu"] = std::to_string(std::max(1U, std::thread::hardware_concurrency()));
+  status.capacity["cpu"] = std::to_string(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   status.capacity["memory"] =
       api::format_bytes(static_cast<std::int64_t>(memory.totalram) * memory.mem_unit);
   status.capacity["pods"] = kPodsMax;

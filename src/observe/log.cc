@@ -13,7 +13,8 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("agenttier", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("agenttier",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%v");
     made->flush_on(spdlog::level::info);
     return made;
@@ -48,8 +49,10 @@ void write(spdlog::level::level_enum level, std::string_view word, std::string_v
            std::initializer_list<Field> fields) {
   if (!logger().should_log(level)) return;
   const auto now = std::chrono::system_clock::now();
-  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  std::string line = fmt::format("{{\"ts\":{}.{:03d},\"level\":\"{}\",\"msg\":", millis / 1000, millis % 1000, word);
+  const auto millis =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  std::string line = fmt::format("{{\"ts\":{}.{:03d},\"level\":\"{}\",\"msg\":", millis / 1000,
+                                 millis % 1000, word);
   append_json_string(line, message);
   for (const Field& field : fields) {
     line += ',';
@@ -65,11 +68,21 @@ void write(spdlog::level::level_enum level, std::string_view word, std::string_v
 
 void set_log_level(Level level) {
   switch (level) {
-    case Level::kDebug: logger().set_level(spdlog::level::debug); break;
-    case Level::kInfo: logger().set_level(spdlog::level::info); break;
-    case Level::kWarning: logger().set_level(spdlog::level::warn); break;
-    case Level::kError: logger().set_level(spdlog::level::err); break;
-    case Level::kOff: logger().set_level(spdlog::level::off); break;
+    case Level::kDebug:
+      logger().set_level(spdlog::level::debug);
+      break;
+    case Level::kInfo:
+      logger().set_level(spdlog::level::info);
+      break;
+    case Level::kWarning:
+      logger().set_level(spdlog::level::warn);
+      break;
+    case Level::kError:
+      logger().set_level(spdlog::level::err);
+      break;
+    case Level::kOff:
+      logger().set_level(spdlog::level::off);
+      break;
   }
 }
 

@@ -165,8 +165,8 @@ TEST_F(Files, TheKernelAndTheFallbackResolveAlike) {
   const FileRoots kernel({workspace(), "/tmp"}, Resolver::kKernel);
   const FileRoots walk({workspace(), "/tmp"}, Resolver::kByComponent);
   for (const std::string& path : {at("real"), at("dir/up"), at("dir/out"), at("abs/up"), at("loop"),
-                                 at("none"), at("none/x"), at("real/x"), at("dir"), workspace(),
-                                 std::string("/etc/passwd"), at("dir//./up"), at("abs/out")}) {
+                                  at("none"), at("none/x"), at("real/x"), at("dir"), workspace(),
+                                  std::string("/etc/passwd"), at("dir//./up"), at("abs/out")}) {
     const auto by_kernel = kernel.open(path, O_RDONLY);
     const auto by_walk = walk.open(path, O_RDONLY);
     EXPECT_EQ(by_kernel.has_value(), by_walk.has_value()) << path;
