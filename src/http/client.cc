@@ -153,7 +153,8 @@ async::Task<base::Result<Response>> PoolingClient::exchange(Lease lease, Request
                                                             std::string head, HeadFraming framing) {
   const auto presence = request.method == "HEAD" ? BodyPresence::kOmitted : BodyPresence::kNormal;
   base::Result<MessageHead> received = base::internal("no head");
-  if (auto sent = co_await send_request(lease, request, std::move(head), framing); !sent) {
+  auto sent = co_await send_request(lease, request, std::move(head), framing);
+  if (!sent) {
     received = std::move(sent).error();
   } else {
     received = co_await receive_head(lease.link, presence);
@@ -164,7 +165,8 @@ async::Task<base::Result<Response>> PoolingClient::exchange(Lease lease, Request
       lease.upload->cancel();
       co_await lease.upload->wait();
     }
-    if (co_await async::is_cancelled()) co_return base::cancelled("the call was cancelled");
+    const bool cancelled = co_await async::is_cancelled();
+    if (cancelled) co_return base::cancelled("the call was cancelled");
     if (lease.upload && !lease.upload->result() &&
         lease.upload->result().error().code != base::ErrorCode::kCancelled) {
       co_return base::Error(lease.upload->result().error()).context("send the body");

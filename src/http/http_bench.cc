@@ -46,7 +46,8 @@ async::Task<void> echo_messages(std::unique_ptr<WebSocket> socket) {
   while (true) {
     auto message = co_await socket->read();
     if (!message) co_return;
-    if (!co_await socket->write(*std::move(message))) co_return;
+    const auto written = co_await socket->write(*std::move(message));
+    if (!written) co_return;
   }
 }
 

@@ -95,7 +95,8 @@ async::Task<base::Result<std::string>> IncomingBody::read_chunks() {
 async::Task<base::Result<std::string>> IncomingBody::read_to_end() {
   link_->set_read_bytes(kPieceBytes);
   if (link_->data().empty()) {
-    if (auto status = co_await wait_more(); !status) {
+    auto status = co_await wait_more();
+    if (!status) {
       if (!link_->ended_cleanly()) co_return std::move(status).error();
       done_ = true;
       co_return std::string();

@@ -49,7 +49,8 @@ class PipeReader final : public BodyReader {
   async::Task<base::Result<std::string>> read() override {
     const auto state = state_;
     while (state->pieces.empty() && !state->writer_done) {
-      if (co_await state->changed.wait() == async::Wake::kCancelled) {
+      const auto wake = co_await state->changed.wait();
+      if (wake == async::Wake::kCancelled) {
         co_return base::cancelled("read a pipe");
       }
     }
@@ -98,7 +99,8 @@ PipeWriter::~PipeWriter() {
 async::Task<base::Status> PipeWriter::write(std::string bytes) {
   const auto state = state_;
   while (state->is_open() && !state->has_room()) {
-    if (co_await state->changed.wait() == async::Wake::kCancelled) {
+    const auto wake = co_await state->changed.wait();
+    if (wake == async::Wake::kCancelled) {
       co_return base::cancelled("write to a pipe");
     }
   }
@@ -132,7 +134,8 @@ bool PipeWriter::is_abandoned() const {
 async::Task<void> PipeWriter::wait_abandoned() {
   const auto state = state_;
   while (!state->reader_gone) {
-    if (co_await state->changed.wait() == async::Wake::kCancelled) co_return;
+    const auto wake = co_await state->changed.wait();
+    if (wake == async::Wake::kCancelled) co_return;
   }
 }
 

@@ -64,7 +64,8 @@ class TcpServer final : public Server {
   async::Task<void> run() override {
     while (!closing_) {
       auto [error, socket] = co_await acceptor_.async_accept(kTuple);
-      if (closing_ || co_await async::is_cancelled()) break;
+      const bool cancelled = co_await async::is_cancelled();
+      if (closing_ || cancelled) break;
       if (!error) {
         serve(std::move(socket));
       } else {

@@ -99,7 +99,8 @@ async::Task<void> ServerConnection::serve_all() {
   while (!finishing_) {
     auto head = co_await read_head();
     if (!head) co_return;
-    if (co_await serve(std::move(*head)) == Persistence::kClose) co_return;
+    const auto persistence = co_await serve(std::move(*head));
+    if (persistence == Persistence::kClose) co_return;
   }
 }
 
@@ -271,13 +272,13 @@ async::Task<void> ServerConnection::refuse(const base::Error& error, int status)
   response.status = status;
   Exchange exchange;
   exchange.persistence = Persistence::kClose;
-  if (co_await reply(exchange, std::move(response))) co_await linger();
+  const auto sent = co_await reply(exchange, std::move(response));
+  if (sent) co_await linger();
 }
 
 async::Task<void> ServerConnection::linger() {
   link_->shutdown_send();
   link_->set_read_deadline(kLingerTimeMax);
-  // GCC 12 miscompiles a co_await in the condition of a do loop.
   while (true) {
     link_->consume(link_->data().size());
     const auto more = co_await link_->wait_more();

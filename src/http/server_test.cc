@@ -30,7 +30,8 @@ struct Trace {
 async::Task<Response> wait_for_test(std::shared_ptr<Trace> trace, Request request) {
   trace->started = true;
   while (!trace->may_go) {
-    if (co_await trace->go->wait() == async::Wake::kCancelled) {
+    const auto wake = co_await trace->go->wait();
+    if (wake == async::Wake::kCancelled) {
       trace->cancelled = true;
       break;
     }

@@ -63,7 +63,8 @@ async::Task<base::Status> resolve_and_connect(std::shared_ptr<Attempt> attempt,
   AT_CO_TRY(const auto endpoints, co_await resolve(attempt, std::move(authority)));
   error_code failure = asio::error::host_not_found;
   for (const tcp::endpoint& endpoint : endpoints) {
-    if (attempt->timed_out || co_await async::is_cancelled()) break;
+    const bool cancelled = co_await async::is_cancelled();
+    if (attempt->timed_out || cancelled) break;
     error_code ignored;
     attempt->socket.close(ignored);
     std::tie(failure) = co_await attempt->socket.async_connect(endpoint, kTuple);
@@ -155,7 +156,8 @@ async::Task<base::Result<TcpSocket>> connect_tcp(std::string authority,
   auto connected = co_await resolve_and_connect(attempt, std::move(parsed));
   attempt->timer.cancel();
   const std::string step = "connect to " + authority;
-  if (co_await async::is_cancelled()) co_return base::cancelled(step);
+  const bool cancelled = co_await async::is_cancelled();
+  if (cancelled) co_return base::cancelled(step);
   if (attempt->timed_out) {
     co_return base::deadline_exceeded(step + ": no answer within " +
                                       std::to_string(time_max.count()) + " ms");

@@ -88,7 +88,9 @@ std::string ScriptedServer::authority() const {
 
 async::Task<void> ScriptedServer::run() {
   constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
-  while (!co_await async::is_cancelled()) {
+  while (true) {
+    const bool cancelled = co_await async::is_cancelled();
+    if (cancelled) co_return;
     auto [failure, socket] = co_await acceptor_->acceptor.async_accept(kTuple);
     if (failure) co_return;
     ++connections_;

@@ -191,7 +191,8 @@ async::Task<base::Result<std::unique_ptr<WebSocket>>> open_websocket(TcpSocket s
   if (error == beast::error::timeout) {
     co_return base::deadline_exceeded("WebSocket: no answer to the upgrade in time");
   }
-  if (co_await async::is_cancelled()) co_return base::cancelled("WebSocket: open");
+  const bool cancelled = co_await async::is_cancelled();
+  if (cancelled) co_return base::cancelled("WebSocket: open");
   if (error) co_return base::unavailable("WebSocket: upgrade: " + error.message());
   std::unique_ptr<WebSocket> made = std::make_unique<BeastWebSocket>(std::move(stream), options);
   co_return made;

@@ -31,7 +31,8 @@ async::Task<void> echo_messages(std::shared_ptr<End> end, std::unique_ptr<WebSoc
       co_await socket->close(4001, "you said bye");
       continue;
     }
-    if (!co_await socket->write(*std::move(message))) co_return;
+    const auto written = co_await socket->write(*std::move(message));
+    if (!written) co_return;
   }
 }
 

@@ -31,6 +31,7 @@
 #include "os/file.h"
 #include "programs/image_service.h"
 #include "programs/local_images.h"
+#include "programs/pod_log_transport.h"
 #include "programs/resolver.h"
 #include "router/router.h"
 #include "store/store.h"
@@ -62,6 +63,10 @@ std::string host_name() {
   return name;
 }
 
+kube::ClientOptions client_options(std::string who) {
+  return {.authority = "", .bearer_token = "", .field_manager = std::move(who)};
+}
+
 std::string url_of(const UpOptions& options, std::uint16_t port) {
   const bool everywhere = options.listen_address == "0.0.0.0";
   return "http://" + (everywhere ? std::string("127.0.0.1") : options.listen_address) + ":" +
@@ -89,6 +94,7 @@ struct AllInOne::Parts {
   std::optional<kube::Client> node_client, controller_client, router_client;
   std::unique_ptr<node::Network> network;
   std::unique_ptr<node::NodeAgent> agent;
+  std::optional<PodLogTransport> logs;
   std::optional<controller::HttpRuntimeProbe> probe;
   std::optional<kube::EventRecorder> events;
   std::unique_ptr<controller::SandboxReconciler> reconciler;
@@ -111,13 +117,8 @@ async::Task<base::Status> AllInOne::Parts::open_store() {
   AT_CO_TRY(store,
             store::Store::open(executor, options.state_dir + "/store", timers.clock(), random, {}));
   transport.emplace(store->api());
-  const auto client_of = [this](std::string who) {
-    return kube::Client(*transport,
-                        {.authority = "", .bearer_token = "", .field_manager = std::move(who)});
-  };
-  node_client.emplace(client_of("agenttier-node"));
-  controller_client.emplace(client_of("agenttier-controller"));
-  router_client.emplace(client_of("agenttier-router"));
+  node_client.emplace(*transport, client_options("agenttier-node"));
+  controller_client.emplace(*transport, client_options("agenttier-controller"));
   co_return base::Status();
 }
 
@@ -166,6 +167,8 @@ async::Task<base::Status> AllInOne::Parts::start_controller() {
 }
 
 async::Task<base::Status> AllInOne::Parts::start_router() {
+  logs.emplace(*transport, *agent);
+  router_client.emplace(*logs, client_options("agenttier-router"));
   keys.emplace(*router_client, timers, random, executor, identity::ApiKeys::Options{});
   AT_CO_OK(co_await identity::ensure_admin_key(*keys, blocking, random,
                                                options.state_dir + "/admin.key"));
