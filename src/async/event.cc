@@ -16,14 +16,12 @@ void Event::notify_all() {
 }
 
 Task<Wake> Event::wait() {
-  // A cancellation that came before the wait would never end it.
-  if (co_await is_cancelled()) co_return Wake::kCancelled;
+  // A task that was cancelled before may wait, for its own group's end for example.
   co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
   co_return co_await is_cancelled() ? Wake::kCancelled : Wake::kNotified;
 }
 
 Task<Wake> Event::wait_for(std::chrono::nanoseconds limit) {
-  if (co_await is_cancelled()) co_return Wake::kCancelled;
   using namespace asio::experimental::awaitable_operators;
   asio::steady_timer deadline(executor_);
   deadline.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(limit));

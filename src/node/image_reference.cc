@@ -46,8 +46,9 @@ bool is_repository(std::string_view text) {
   }
 }
 
+// A host, and a port if there is a colon.
 bool is_registry(std::string_view text) {
-  return !text.empty() && is_alnum(text.front()) &&
+  return !text.empty() && is_alnum(text.front()) && text.back() != ':' &&
          std::all_of(text.begin(), text.end(),
                      [](char c) { return is_alnum(c) || c == '.' || c == '-' || c == ':'; });
 }
