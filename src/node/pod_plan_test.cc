@@ -173,7 +173,8 @@ TEST(Mounts, TheRuntimeIsGivenReadOnlyWhereTheAnnotationAsksForIt) {
   planned.image.cmd = {"x"};
   planned.places.runtime_binary = "/opt/runtime";
   const auto has_runtime = [&planned] {
-    for (const MountedPath& path : planned.plan()->mounts) {
+    const auto plan = planned.plan();
+    for (const MountedPath& path : plan->mounts) {
       if (path.source == "/opt/runtime") {
         return path.target == "/.agenttier/runtime" && path.access == Access::kReadOnly;
       }
