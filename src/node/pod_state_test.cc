@@ -155,7 +155,7 @@ class VolumeStoreTest : public ::testing::Test {
   }
   os::TestFolder folder;
   NodePaths paths = *NodePaths::make(folder / "state");
-  base::FakeClock clock;
+  base::RealClock clock;  // the age of a folder is the file system's time
   VolumeStore volumes{paths, clock};
 };
 
