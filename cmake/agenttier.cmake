@@ -12,8 +12,11 @@ option(AGENTTIER_TESTS "Build the tests" ON)
 
 find_program(AGENTTIER_CCACHE ccache)
 if(AGENTTIER_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${AGENTTIER_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${AGENTTIER_CCACHE})
+  # Paths count from the tree's root, so that another clone finds what this one compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=true
+               CCACHE_SLOPPINESS=time_macros ${AGENTTIER_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_library(agenttier_options INTERFACE)

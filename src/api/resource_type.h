@@ -1,6 +1,6 @@
 #pragma once
-// Names a kind of object on the Kubernetes API: by it, and nothing else, a client or the store finds
-// where objects of that kind live. The generated kinds give theirs as T::kType.
+// Names a kind of object on the Kubernetes API: by it, and nothing else, a client or the store
+// finds where objects of that kind live. The generated kinds give theirs as T::kType.
 //
 // Example:
 //   client.get(Pod::kType, {.ns = "default", .name = "demo-pod"});

@@ -5,9 +5,11 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
+#include <vector>
 
 #include "async/blocking_pool.h"
 #include "async/channel.h"
+#include "async/shield.h"
 #include "async/task_group.h"
 #include "async/timers.h"
 
@@ -171,6 +173,72 @@ TEST(Event, TimesOut) {
   ASSERT_TRUE(group.spawn(wait_limited(event, note)));
   loop.run();
   EXPECT_EQ(note, Wake::kTimeout);
+}
+
+// Waits, is cancelled, and waits again for what will never be notified.
+Task<void> wait_twice(Event& event, std::vector<Wake>& notes) {
+  notes.push_back(co_await event.wait());
+  notes.push_back(co_await event.wait());
+  notes.push_back(co_await event.wait_for(1h));
+}
+
+TEST(Event, AWaitBegunAfterTheCancellationEndsAtOnce) {
+  boost::asio::io_context loop;
+  Event event(loop.get_executor());
+  std::vector<Wake> notes;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(wait_twice(event, notes)));
+  loop.poll();
+  group.cancel_all();
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(notes, std::vector<Wake>(3, Wake::kCancelled));
+  EXPECT_EQ(group.size(), 0U);
+}
+
+Task<void> note_nothing() {
+  co_return;
+}
+
+Task<void> wait_through_cancellation(Event& event, bool& was_cancelled, std::vector<Wake>& notes) {
+  notes.push_back(co_await event.wait_shielded());
+  notes.push_back(co_await event.wait_shielded_for(1ms));
+  co_await run_shielded(note_nothing());
+  was_cancelled = co_await is_cancelled();
+}
+
+TEST(Event, AShieldedWaitGoesOnAndTheTaskStillKnowsOfItsCancellation) {
+  boost::asio::io_context loop;
+  Event event(loop.get_executor());
+  std::vector<Wake> notes;
+  bool was_cancelled = false;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(wait_through_cancellation(event, was_cancelled, notes)));
+  loop.poll();
+  group.cancel_all();
+  loop.restart();
+  loop.poll();
+  EXPECT_TRUE(notes.empty());
+  event.notify_all();
+  loop.restart();
+  loop.run_for(10s);
+  EXPECT_EQ(notes, (std::vector<Wake>{Wake::kNotified, Wake::kTimeout}));
+  EXPECT_TRUE(was_cancelled);
+  EXPECT_EQ(group.size(), 0U);
+}
+
+TEST(Event, ItsEndWakesThoseWhoWait) {
+  boost::asio::io_context loop;
+  std::optional<Wake> note;
+  TaskGroup group(loop.get_executor(), {.name = "test", .tasks_max = 1});
+  {
+    Event event(loop.get_executor());
+    ASSERT_TRUE(group.spawn(wait_limited(event, note)));
+    loop.poll();
+  }
+  loop.restart();
+  loop.poll();
+  EXPECT_EQ(note, Wake::kNotified);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace agenttier::async {
 template <class T>
 class Channel {
  public:
-  Channel(Executor executor, std::size_t values_max) : changed_(std::move(executor)), values_max_(values_max) {}
+  Channel(Executor executor, std::size_t values_max)
+      : changed_(std::move(executor)), values_max_(values_max) {}
 
   // kCancelled if the channel is closed or the task is cancelled.
   Task<base::Status> send(T value) {

@@ -81,14 +81,14 @@ void TaskGroup::cancel_all() {
 
 Task<void> TaskGroup::wait_empty() {
   const auto state = state_;
-  while (!state->running.empty()) co_await state->empty.wait();
+  while (!state->running.empty()) co_await state->empty.wait_shielded();
 }
 
 Task<void> TaskGroup::close() {
   state_->closed = true;
   cancel_all();
   const auto state = state_;
-  while (!state->running.empty()) co_await state->empty.wait();
+  while (!state->running.empty()) co_await state->empty.wait_shielded();
 }
 
 std::size_t TaskGroup::size() const {

@@ -8,5 +8,6 @@ namespace agenttier::base {
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 }  // namespace agenttier::base
 
-#define AT_ASSERT(expression) \
-  ((expression) ? static_cast<void>(0) : ::agenttier::base::assertion_failed(#expression, __FILE__, __LINE__))
+#define AT_ASSERT(expression)          \
+  ((expression) ? static_cast<void>(0) \
+                : ::agenttier::base::assertion_failed(#expression, __FILE__, __LINE__))

@@ -11,9 +11,9 @@
 namespace agenttier::base {
 
 std::string to_hex(std::span<const std::uint8_t> bytes);
-std::string to_base64(std::string_view bytes);            // standard alphabet, padded
-std::string to_base64url(std::string_view bytes);         // URL alphabet, no padding
-Result<std::string> from_base64(std::string_view text);   // either alphabet, padding optional
+std::string to_base64(std::string_view bytes);           // standard alphabet, padded
+std::string to_base64url(std::string_view bytes);        // URL alphabet, no padding
+Result<std::string> from_base64(std::string_view text);  // either alphabet, padding optional
 
 // Equal in time that depends on the lengths only.
 bool equal_constant_time(std::string_view left, std::string_view right);

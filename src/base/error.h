@@ -4,9 +4,9 @@
 // The code set is closed and chosen by what the caller should do: fix the request, sign in, ask for
 // rights, retry, wait. One table maps a code to an HTTP status and a Kubernetes reason (error.cc);
 // the CLI exit code and the SDK exception follow from the status.
-// `reason` is an optional machine-readable refinement ("policy_violation"); `causes` name the fields
-// of a bad input. Each level that passes an error up adds one phrase with context(), so the text
-// reads from the outside in: "start sandbox demo: mount /workspace: no space left on device".
+// `reason` is an optional machine-readable refinement ("policy_violation"); `causes` name the
+// fields of a bad input. Each level that passes an error up adds one phrase with context(), so the
+// text reads from the outside in: "start sandbox demo: mount /workspace: no space left on device".
 //
 // Example:
 //   return invalid("name: must be a DNS label, for example my-sandbox");

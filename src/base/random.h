@@ -14,12 +14,13 @@ class Random {
   virtual ~Random() = default;
   virtual std::string bytes(std::size_t count) = 0;
 
-  std::uint64_t number();                     // 64 random bits
-  double unit();                              // [0, 1)
-  std::string hex(std::size_t byte_count);    // 2 * byte_count characters
-  std::string token();                        // 32 bytes as base64url, 43 characters
-  std::string suffix(std::size_t length);     // letters and digits as Kubernetes uses in generated names
-  std::string uuid();                         // version 4
+  std::uint64_t number();                   // 64 random bits
+  double unit();                            // [0, 1)
+  std::string hex(std::size_t byte_count);  // 2 * byte_count characters
+  std::string token();                      // 32 bytes as base64url, 43 characters
+  std::string suffix(
+      std::size_t length);  // letters and digits as Kubernetes uses in generated names
+  std::string uuid();       // version 4
 };
 
 class SystemRandom final : public Random {

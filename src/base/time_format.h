@@ -1,8 +1,8 @@
 #pragma once
 // Timestamps and durations as text.
 //
-// Timestamps are RFC 3339 in UTC ("2026-07-22T16:29:45Z"). Durations use the syntax of Go, which the
-// wire is built on: a sequence of decimal numbers with units, "1h30m", "250ms", "1.5h".
+// Timestamps are RFC 3339 in UTC ("2026-07-22T16:29:45Z"). Durations use the syntax of Go, which
+// the wire is built on: a sequence of decimal numbers with units, "1h30m", "250ms", "1.5h".
 
 #include <chrono>
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace agenttier::base {
 
-std::string format_rfc3339(WallTime time);        // whole seconds
-std::string format_rfc3339_micros(WallTime time); // six fractional digits, for Lease and Event
+std::string format_rfc3339(WallTime time);         // whole seconds
+std::string format_rfc3339_micros(WallTime time);  // six fractional digits, for Lease and Event
 Result<WallTime> parse_rfc3339(std::string_view text);
 
 // "90s" gives 1m30s, as Go prints it.

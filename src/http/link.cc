@@ -217,7 +217,7 @@ async::Task<std::unique_ptr<Transport>> Link::release() {
   on_end_ = nullptr;
   on_data_ = nullptr;
   if (reading_) transport_->cancel_read();
-  while (reading_) co_await changed_.wait();
+  while (reading_) co_await changed_.wait_shielded();
   closed_ = true;
   co_return std::move(transport_);
 }

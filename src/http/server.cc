@@ -70,7 +70,7 @@ class TcpServer final : public Server {
         serve(std::move(socket));
       } else {
         observe::log_warning("accept failed", {{"error", error.message()}});
-        co_await ended_.wait_for(kAcceptPause);
+        if (co_await ended_.wait_for(kAcceptPause) == async::Wake::kCancelled) break;
       }
     }
     if (!closing_) co_await close(0ms);
@@ -88,7 +88,7 @@ class TcpServer final : public Server {
     }
     while (!connections_.empty()) {
       for (ServerConnection* connection : connections_) connection->cancel();
-      co_await ended_.wait_for(kCancelAgain);
+      co_await ended_.wait_shielded_for(kCancelAgain);
     }
     co_await group_.close();
   }

@@ -27,7 +27,7 @@ async::Task<void> Upload::run(std::string head, std::unique_ptr<BodyReader> read
 
 async::Task<void> Upload::wait() {
   const auto self = shared_from_this();
-  while (!done_) co_await ended_.wait();
+  while (!done_) co_await ended_.wait_shielded();
 }
 
 }  // namespace agenttier::http

@@ -52,6 +52,7 @@ class BeastWebSocket final : public WebSocket {
   }
 
   async::Task<base::Result<WebSocketMessage>> read() override {
+    if (co_await async::is_cancelled()) co_return base::cancelled("WebSocket: read");
     WebSocketMessage message;
     auto buffer = asio::dynamic_buffer(message.data);
     const auto [error, size] = co_await stream_->async_read(buffer, kTuple);

@@ -1,9 +1,9 @@
 #include "kube/lease.h"
 
 #include <algorithm>
-#include <boost/asio/this_coro.hpp>
 #include <utility>
 
+#include "async/shield.h"
 #include "async/time_limit.h"
 #include "base/assert.h"
 #include "base/time_format.h"
@@ -66,7 +66,7 @@ async::Task<void> LeaderElection::run(Lead lead) {
     observe::log_info("leading", {{"lease", options_.lease.text()}, {"term", term_}});
     ended = co_await hold(lead);
     observe::log_info("no longer leading", {{"lease", options_.lease.text()}, {"term", term_}});
-    if (ended != Ended::kLost) co_await release();
+    if (ended != Ended::kLost) co_await async::run_shielded(release());
     held_.reset();
   }
 }
@@ -169,7 +169,6 @@ void LeaderElection::won(const Lease& lease, base::MonotonicTime asked_at) {
 
 // Best effort, also when the task is cancelled: the next replica need not wait for the lease's end.
 async::Task<void> LeaderElection::release() {
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   Lease lease = *held_;
   lease.spec.holder_identity = "";
   auto released = co_await write(std::move(lease));

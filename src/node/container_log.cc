@@ -115,7 +115,7 @@ Chunk read_chunk(int fd) {
 template <class Shared>
 async::Task<void> write_lines(std::shared_ptr<Shared> log, std::string lines) {
   if (lines.empty()) co_return;
-  while (log->writing) co_await log->changed.wait();
+  while (log->writing) co_await log->changed.wait_shielded();
   log->writing = true;
   const auto file = log->file;
   auto append = [file, lines = std::move(lines)] { return file->append(lines); };

@@ -193,6 +193,7 @@ async::Task<Status> PodWorker::start_pod() {
   const std::string uid = uid_;
   AT_CO_OK(co_await parts_.blocking.run([paths, uid] { return make_pod_folder(*paths, uid); }));
   NetworkedPod network_pod = networked();
+  if (co_await async::is_cancelled()) co_return base::cancelled("stopping");
   auto [prepared, network] =
       co_await both(prepare(), parts_.network.set_up(std::move(network_pod)));
   if (!prepared) co_return prepared;

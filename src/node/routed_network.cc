@@ -347,7 +347,7 @@ class RoutedNetwork final : public Network {
   // Sends the difference between what the kernel has and what the rules say. One call at a time
   // talks to nftables; a call that comes meanwhile waits and sends what is then left to send.
   async::Task<base::Status> bring_rules_up_to_date() {
-    while (applying_) (void)co_await applied_.wait();
+    while (applying_) co_await applied_.wait_shielded();
     PodAddresses addresses;
     for (const auto& [uid, slot] : slots_)
       addresses[uid] = {pool_.address(slot), kernel_->device(slot)};

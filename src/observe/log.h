@@ -15,14 +15,18 @@ namespace agenttier::observe {
 
 struct Field {
   using Value = std::variant<std::string, std::int64_t, double, bool>;
-  Field(std::string_view name_in, std::string value_in) : name(name_in), value(std::move(value_in)) {}
-  Field(std::string_view name_in, std::string_view value_in) : name(name_in), value(std::string(value_in)) {}
-  Field(std::string_view name_in, const char* value_in) : name(name_in), value(std::string(value_in)) {}
+  Field(std::string_view name_in, std::string value_in)
+      : name(name_in), value(std::move(value_in)) {}
+  Field(std::string_view name_in, std::string_view value_in)
+      : name(name_in), value(std::string(value_in)) {}
+  Field(std::string_view name_in, const char* value_in)
+      : name(name_in), value(std::string(value_in)) {}
   Field(std::string_view name_in, bool value_in) : name(name_in), value(value_in) {}
   Field(std::string_view name_in, double value_in) : name(name_in), value(value_in) {}
   template <class Integer>
     requires std::is_integral_v<Integer>
-  Field(std::string_view name_in, Integer value_in) : name(name_in), value(static_cast<std::int64_t>(value_in)) {}
+  Field(std::string_view name_in, Integer value_in)
+      : name(name_in), value(static_cast<std::int64_t>(value_in)) {}
 
   std::string_view name;
   Value value;

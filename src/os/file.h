@@ -50,7 +50,8 @@ base::Status change_mode(const std::string& path, unsigned mode);
 base::Result<Fd> open_in_root(int root_fd, const std::string& path, int flags);
 
 // Copies files, directories, links, modes, owners, times and extended attributes, sharing blocks
-// where the file system can. `to` is new or an empty directory. Devices, sockets and fifos are left out.
+// where the file system can. `to` is new or an empty directory. Devices, sockets and fifos are left
+// out.
 base::Status copy_tree(const std::string& from, const std::string& to);
 
 struct SpaceUsage {

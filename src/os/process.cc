@@ -25,6 +25,7 @@
 #include <sstream>
 
 #include "async/blocking_pool.h"
+#include "async/shield.h"
 #include "base/bytes.h"
 #include "os/file.h"
 
@@ -234,6 +235,8 @@ void attach(Descriptor& descriptor, Fd fd) {
 async::Task<Ending> wait_for_end(Streams& streams, std::chrono::milliseconds time_max,
                                  std::size_t output_bytes_max) {
   using namespace asio::experimental::awaitable_operators;
+  // A race that began after the cancellation would never hear of it.
+  if (co_await async::is_cancelled()) co_return Ending::kCancelled;
   const async::Executor executor = co_await async::current_executor();
   asio::steady_timer limit(executor, time_max), never(executor), never_too(executor);
   never.expires_at(asio::steady_timer::time_point::max());
@@ -269,9 +272,7 @@ class RealCommandRunner final : public CommandRunner {
     const Ending ending = co_await wait_for_end(streams, time_max, output_bytes_max);
     if (ending != Ending::kExited) {
       kill_child(child);
-      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-      co_await until_ended(streams.pidfd);
-      co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+      co_await streams.pidfd.async_wait(Descriptor::wait_read, async::shielded());
     }
     int status = 0;
     while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {

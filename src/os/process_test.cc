@@ -93,6 +93,28 @@ TEST(Command, EndsWhenItsTaskIsCancelled) {
   EXPECT_EQ(loop.last->error().code, ErrorCode::kCancelled);
 }
 
+async::Task<void> run_twice(os::CommandRunner& runner, std::vector<ErrorCode>& codes,
+                            bool& was_cancelled) {
+  for (int round = 0; round < 2; ++round) {
+    Command command{.argv = {"sleep", "1000"}, .time_max = 1h};
+    const auto result = co_await runner.run(std::move(command));
+    if (!result) codes.push_back(result.error().code);
+  }
+  was_cancelled = co_await async::is_cancelled();
+}
+
+TEST(Command, ItsTaskKnowsOfTheCancellationAfterwards) {
+  Loop loop;
+  std::vector<ErrorCode> codes;
+  bool was_cancelled = false;
+  ASSERT_TRUE(loop.tasks.spawn(run_twice(*loop.runner, codes, was_cancelled)));
+  boost::asio::steady_timer soon(loop.context, 20ms);
+  soon.async_wait([&loop](const auto&) { loop.tasks.cancel_all(); });
+  loop.context.run();
+  EXPECT_EQ(codes, std::vector<ErrorCode>(2, ErrorCode::kCancelled));
+  EXPECT_TRUE(was_cancelled);
+}
+
 TEST(Command, SaysThatTheProgramIsMissing) {
   Loop loop;
   const auto result = loop.run({.argv = {"no-such-program"}});

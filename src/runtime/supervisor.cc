@@ -91,7 +91,8 @@ Task<int> Supervisor::run() {
   cleaning_->store(false);
   co_await end_processes();
   // Those who wait for a process that was ended here still get its status.
-  if (server_ && tasks_.spawn(close_server())) co_await server_closed_.wait_for(kStopServerGrace);
+  if (server_ && tasks_.spawn(close_server()))
+    co_await server_closed_.wait_shielded_for(kStopServerGrace);
   co_return *exit_code_;
 }
 
@@ -184,12 +185,12 @@ Task<void> Supervisor::end_processes() {
   const auto deadline = clock_.monotonic() + kStopGrace;
   reaper_.collect();
   while (reaper_.has_children() && clock_.monotonic() < deadline) {
-    co_await reaper_.collected().wait_for(kKinPause);
+    co_await reaper_.collected().wait_shielded_for(kKinPause);
     reaper_.collect();
   }
   for (int round = 0; round < kKillRoundsMax && reaper_.has_children(); ++round) {
     send_to_all(SIGKILL);
-    co_await reaper_.collected().wait_for(kKinPause);
+    co_await reaper_.collected().wait_shielded_for(kKinPause);
     reaper_.collect();
   }
 }
