@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "cli/completion.h"
 #include "cli/config.h"
@@ -36,6 +37,26 @@ TEST(Parser, FlagsMayStandAnywhere) {
     EXPECT_EQ(parsed.values.get("NAME"), "demo");
     EXPECT_EQ(parsed.values.get("--template"), "minimal");
     EXPECT_EQ(parsed.values.get("--output"), "json");
+  }
+}
+
+TEST(Parser, EveryCommandTakesOneWordForEachOfItsArguments) {
+  for (const Command& command : all_commands()) {
+    std::vector<std::string> words;
+    std::istringstream path{std::string(command.path)};
+    for (std::string word; path >> word;) words.push_back(word);
+    for (const Argument& argument : command.arguments) {
+      words.push_back("given-" + std::string(argument.name));
+    }
+    if (command.takes_command_line) words.insert(words.end(), {"--", "true"});
+    const Parsed parsed = parse_words(words);
+    ASSERT_NE(parsed.command, nullptr) << command.path << ": " << parsed.text;
+    EXPECT_EQ(parsed.command->path, command.path);
+    for (const Argument& argument : command.arguments) {
+      EXPECT_THAT(parsed.values.all(std::string(argument.name)),
+                  ElementsAre("given-" + std::string(argument.name)))
+          << command.path;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "base/time_format.h"
 #include "cli/command.h"
 #include "cli/context.h"
 
@@ -21,10 +22,21 @@ std::string base_path(const Values& values) {
   return "/sandboxes/" + quoted(values.get("NAME"));
 }
 
-// The remote path as a URL: relative ones are below the workspace.
-std::string file_url(const Values& values, const std::string& remote) {
-  const std::string absolute = remote.starts_with('/') ? remote : "/workspace/" + remote;
-  return base_path(values) + "/files" + http::percent_encode_path(absolute);
+// A path in the sandbox: relative ones are below the workspace.
+std::string in_sandbox(const std::string& path) {
+  return path.starts_with('/') ? path : "/workspace/" + path;
+}
+
+std::string file_url(const Values& values, const std::string& path) {
+  return base_path(values) + "/files" + http::percent_encode_path(in_sandbox(path));
+}
+
+// "2026-01-31T12:00:00Z" of seconds since 1970.
+std::string shown_time(const json::object& row) {
+  const auto* seconds = row.if_contains("modifiedAt");
+  if (seconds == nullptr || !seconds->is_number()) return cell(row, "modifiedAt");
+  return base::format_rfc3339(
+      base::WallTime(std::chrono::seconds(seconds->to_number<std::int64_t>())));
 }
 
 class Descriptor {
@@ -100,12 +112,13 @@ class FileReader final : public http::BodyReader {
 
 base::Result<int> ls(Context& context, const Values& values) {
   const std::string path =
-      values.find("PATH").value_or(values.find("--path").value_or("/workspace"));
+      in_sandbox(values.find("PATH").value_or(values.find("--path").value_or("/workspace")));
   AT_TRY(json::value reply, context.api.get(base_path(values) + "/files/?path=" + quoted(path)));
   if (context.format == Format::kText) {
     for (json::value& entry : reply.as_object()["entries"].as_array()) {
       json::object& row = entry.as_object();
       const bool folder = row.contains("isDir") && row["isDir"].is_bool() && row["isDir"].as_bool();
+      row["modified"] = shown_time(row);
       row["shown"] = std::string(row["name"].as_string()) + (folder ? "/" : "");
       row["kind"] = folder ? "dir" : cell(row, "type") == "-" ? "file" : cell(row, "type");
     }
@@ -115,7 +128,7 @@ base::Result<int> ls(Context& context, const Values& values) {
                               {"TYPE", "kind"},
                               {"SIZE", "size"},
                               {"MODE", "mode"},
-                              {"MODIFIED", "modifiedAt"}});
+                              {"MODIFIED", "modified"}});
 }
 
 base::Result<int> cat(Context& context, const Values& values) {
@@ -210,16 +223,16 @@ base::Result<int> download(Context& context, const Values& values) {
 }
 
 base::Result<int> mkdir(Context& context, const Values& values) {
+  const std::string path = values.get("PATH");
   AT_OK(context.api.send("POST", base_path(values) + "/files-op/mkdir",
-                         json::object{{"path", values.get("PATH")}}));
-  return context.print(json::object{{"path", values.get("PATH")}},
-                       "made " + visible(values.get("PATH")) + "\n");
+                         json::object{{"path", in_sandbox(path)}}));
+  return context.print(json::object{{"path", path}}, "made " + visible(path) + "\n");
 }
 
 base::Result<int> mv(Context& context, const Values& values) {
   const std::string from = values.get("FROM"), to = values.get("TO");
   AT_OK(context.api.send("POST", base_path(values) + "/files-op/move",
-                         json::object{{"from", from}, {"to", to}}));
+                         json::object{{"from", in_sandbox(from)}, {"to", in_sandbox(to)}}));
   return context.print(json::object{{"from", from}, {"to", to}},
                        "moved " + visible(from) + " to " + visible(to) + "\n");
 }

@@ -93,6 +93,7 @@ class Builder {
       option->expected(1, -1);
     } else {
       option->expected(1);
+      option->allow_extra_args(false);  // or it would take the next arguments' words too
     }
     if (argument.repeat != Repeat::kOptional) option->required();
   }

@@ -70,6 +70,14 @@ json::object resources_of(const Values& values) {
   return resources;
 }
 
+// The API takes a variable's value as Kubernetes does: "$(NAME)" names another variable and "$$" is
+// one "$". What a person types is meant as it stands.
+std::string escape_references(std::string_view value) {
+  std::string escaped;
+  for (const char c : value) escaped.append(c == '$' ? 2 : 1, c);
+  return escaped;
+}
+
 base::Result<json::object> create_body(const Values& values) {
   if (!values.has("--template"))
     return base::invalid_field("--template",
@@ -89,7 +97,8 @@ base::Result<json::object> create_body(const Values& values) {
   AT_TRY(const json::object environment, pairs(values, "--env"));
   json::array env;
   for (const auto& [name, value] : environment)
-    env.emplace_back(json::object{{"name", name}, {"value", value}});
+    env.emplace_back(json::object{
+        {"name", name}, {"value", escape_references(std::string_view(value.as_string()))}});
   if (!env.empty()) body["env"] = std::move(env);
   return body;
 }
