@@ -1,5 +1,6 @@
 """Drives a real `agenttier up`: start, kill, restart, and a count of what it leaves on the machine."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -157,37 +158,54 @@ class Server:
                               capture_output=True, timeout=timeout, env=environment)
 
 
+# Networks that the node agent makes ahead of the next sandboxes.
+SPARE_NETWORKS = 2
+
+
+def _network_instance(state_dir):
+    """The five hex digits in the names of a server's interfaces and tables (FNV-1a of its folder)."""
+    digest = 2166136261
+    for byte in f"{state_dir}/network".encode():
+        digest = (digest ^ byte) * 16777619 & 0xFFFFFFFF
+    return f"{digest & 0xFFFFF:05x}"
+
+
+def _children(path):
+    return [child.name for child in path.iterdir()] if path.is_dir() else []
+
+
 def machine_state(state_dir):
-    """What sandboxes use on this machine, counted: equal before and after means nothing leaked."""
-    state = str(state_dir)
-    mounts = [line for line in open("/proc/self/mounts") if state in line or "agenttier" in line]
+    """What this server's sandboxes use of the machine, counted: equal before and after means that
+    nothing leaked. Networks made ahead count too: wait for at_rest() before the first look."""
+    state = pathlib.Path(state_dir)
+    instance = _network_instance(state_dir)
+    cgroup = "agenttier-" + hashlib.sha256(str(state).encode()).hexdigest()[:8]
+    mounts = [line.split()[1] for line in open("/proc/self/mounts") if str(state) in line]
     links = json.loads(subprocess.run(["ip", "-j", "link"], capture_output=True, text=True).stdout or "[]")
-    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.split("\n")
-    cgroups = []
-    for root, folders, _ in os.walk("/sys/fs/cgroup"):
-        if "agenttier" in root:
-            cgroups += [os.path.join(root, folder) for folder in folders]
-    rules = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True).stdout
-    folders = []
-    for part in ("sandboxes", "volumes", "runc"):
-        path = pathlib.Path(state_dir) / part
-        folders += [str(child) for child in path.iterdir()] if path.is_dir() else []
-    runtimes = [pid for pid in os.listdir("/proc") if pid.isdigit() and _is_runtime(pid)]
+    cgroups, processes = [], set()
+    for root, _, _ in os.walk("/sys/fs/cgroup"):
+        if f"/{cgroup}/" not in root:
+            continue
+        cgroups.append(root)
+        try:
+            processes.update(pathlib.Path(root, "cgroup.procs").read_text().split())
+        except OSError:
+            pass
+    rules = subprocess.run(["nft", "list", "table", "inet", f"agenttier_{instance}"],
+                           capture_output=True, text=True).stdout
     return {
         "mounts": len([m for m in mounts if "/sandboxes/" in m or "/volumes/" in m]),
-        "veths": len([k for k in links if k["ifname"].startswith(("at", "veth"))
-                      and k.get("linkinfo", {}).get("info_kind") == "veth" or
-                      k["ifname"].startswith("at-") and "@" in k.get("ifname", "")]),
-        "namespaces": len([n for n in namespaces if n.strip()]),
+        "veths": len([k for k in links if k["ifname"].startswith(f"at{instance}-")]),
+        "namespaces": len(_children(state / "network" / "netns")),
         "cgroups": len(cgroups),
         "rules": rules.count("\n"),
-        "folders": len(folders),
-        "runtimes": len(runtimes),
+        "folders": sum(len(_children(state / part)) for part in ("sandboxes", "volumes", "runc", "crun", "runsc")),
+        "processes": len(processes),
     }
 
 
-def _is_runtime(pid):
-    try:
-        return b"/.agenttier/runtime" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
+def at_rest(state_dir):
+    """The machine's state once the networks made ahead are there."""
+    eventually(lambda: len(_children(pathlib.Path(state_dir) / "network" / "netns")) == SPARE_NETWORKS, 30,
+               "the networks made ahead")
+    return machine_state(state_dir)

@@ -1,5 +1,6 @@
 #include "node/image_fetcher.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <utility>
@@ -60,7 +61,25 @@ std::string message_of(const std::string& line) {
 ImageFetcher::ImageFetcher(const NodePaths& paths, os::CommandRunner& runner,
                            async::BlockingPool& blocking, async::Timers& timers,
                            FetchOptions options)
-    : paths_(paths), runner_(runner), blocking_(blocking), timers_(timers), options_(options) {}
+    : paths_(paths),
+      runner_(runner),
+      blocking_(blocking),
+      timers_(timers),
+      options_(std::move(options)) {}
+
+// What goes to a loopback address never leaves this machine.
+bool ImageFetcher::is_insecure(std::string_view reference) const {
+  constexpr std::string_view kRemote = "docker://";
+  if (reference.starts_with(kRemote)) reference.remove_prefix(kRemote.size());
+  const std::string registry(reference.substr(0, reference.find('/')));
+  const std::string host = registry.substr(0, registry.rfind(':'));
+  // By its address: a name such as 127.example.com may be anyone's.
+  in_addr address{};
+  const bool is_loopback =
+      ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24U == 127;
+  return options_.insecure_registries.contains(registry) || is_loopback || host == "localhost" ||
+         host == "[::1]";
+}
 
 std::string ImageFetcher::temporary() {
   return paths_.tmp() + "/image-" + std::to_string(::getpid()) + "-" +
@@ -81,7 +100,7 @@ async::Task<Result<FetchedImage>> ImageFetcher::fetch_into(std::string work, std
   Command copy{.argv = {"skopeo", "--insecure-policy", "--override-os", "linux", "copy", "--quiet",
                         "--retry-times", "2"},
                .time_max = options_.time_max};
-  if (options_.registry_security == RegistrySecurity::kInsecure) {
+  if (is_insecure(source)) {
     copy.argv.emplace_back("--src-tls-verify=false");
   }
   AT_CO_TRY(const std::string auth_file,
@@ -132,7 +151,7 @@ async::Task<Result<std::string>> ImageFetcher::remote_digest(std::string referen
   Command inspect{.argv = {"skopeo", "--override-os", "linux", "inspect", "--no-tags", "--format",
                            "{{.Digest}}", "--authfile", auth_file},
                   .time_max = options_.inspect_time_max};
-  if (options_.registry_security == RegistrySecurity::kInsecure) {
+  if (is_insecure(reference)) {
     inspect.argv.emplace_back("--tls-verify=false");
   }
   inspect.argv.push_back("docker://" + std::move(reference));

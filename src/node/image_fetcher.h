@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "async/blocking_pool.h"
@@ -22,10 +23,10 @@
 
 namespace agenttier::node {
 
-enum class RegistrySecurity : std::uint8_t { kTls, kInsecure };
-
 struct FetchOptions {
-  RegistrySecurity registry_security = RegistrySecurity::kTls;
+  // "host" or "host:port" of registries without TLS or with a certificate that nobody vouches for.
+  // Those on this machine's loopback addresses need not be named.
+  std::set<std::string> insecure_registries;
   std::chrono::milliseconds time_max = std::chrono::minutes(30);
   std::chrono::milliseconds inspect_time_max = std::chrono::minutes(1);
   std::uint64_t image_bytes_max = 32ULL << 30U;    // compressed
@@ -58,6 +59,7 @@ class ImageFetcher {
   async::Task<base::Result<std::string>> write_auth(std::string path, std::string auth_json);
   async::Task<base::Status> install(std::string work, FetchedImage image);
   std::string temporary();
+  bool is_insecure(std::string_view reference) const;
 
   const NodePaths& paths_;
   os::CommandRunner& runner_;

@@ -39,8 +39,9 @@ bool starts_word(const std::string& command_line, const std::string& start) {
 bool is_leftover(const std::string& command_line, const NodePaths& paths) {
   const std::string program = command_line.substr(0, command_line.find('\0'));
   const std::string name = program.substr(program.find_last_of('/') + 1);
-  if (name == "runc" || name == "runsc") {
-    return has_word(command_line, paths.runc()) || has_word(command_line, paths.runsc());
+  if (name == "runc" || name == "crun" || name == "runsc") {
+    return has_word(command_line, paths.runc()) || has_word(command_line, paths.crun()) ||
+           has_word(command_line, paths.runsc());
   }
   if (name == "skopeo" || name == "umoci")
     return starts_word(command_line, paths.tmp() + "/image-");
@@ -98,8 +99,7 @@ async::Task<Result<std::set<std::string>>> find_pod_uids(const NodeParts& parts)
     return uids;
   };
   std::set<std::string> uids = co_await parts.blocking.run(std::move(look));
-  OciRuntime* const runtimes[] = {&parts.runc, &parts.gvisor};
-  for (OciRuntime* runtime : runtimes) {
+  for (OciRuntime* runtime : parts.runtimes.all()) {
     AT_CO_TRY(const std::vector<std::string> ids, co_await runtime->list());
     for (const std::string& id : ids) {
       const std::string uid = pod_uid_of(id);

@@ -79,6 +79,9 @@ class Network {
   // Once, before any other call: adopts the networks of the known pods that still exist, removes
   // every namespace, interface, rule and address of ours that none of them owns.
   virtual async::Task<base::Status> recover(std::vector<std::string> known_pod_uids) = 0;
+
+  // Until it is cancelled: keeps what set_up can hand out at once, and frees it at the end.
+  virtual async::Task<void> keep_spares() { co_return; }
 };
 
 // Namespaces with a loopback device under `netns_dir`; every pod has the address 127.0.0.1.

@@ -85,10 +85,9 @@ NodeAgent::NodeAgent(async::Executor executor, async::Timers& timers, base::Rand
       images_(paths_, *runner_, blocking, timers, executor, options_.images),
       volumes_(paths_, timers.clock()),
       claims_(executor, timers, random, client, bulk_, volumes_),
-      runc_(paths_, *runner_, RuntimeKind::kRunc),
-      gvisor_(paths_, *runner_, RuntimeKind::kGvisor),
-      parts_{identity_, paths_,  executor, timers, random,  blocking, client,
-             network,   images_, claims_,  runc_,  gvisor_, cgroups_},
+      runtimes_(paths_, *runner_, cgroups_, options_.native_runtime),
+      parts_{identity_, paths_,  executor, timers,  random,    blocking,
+             client,    network, images_,  claims_, runtimes_, cgroups_},
       pods_(client, timers, random, executor),
       policies_(client, timers, random, executor),
       namespaces_(client, timers, random, executor),
@@ -215,6 +214,7 @@ async::Task<void> NodeAgent::run() {
   if (!watches_.spawn(keep_rules())) co_return;
   if (!watches_.spawn(keep_house())) co_return;
   if (!watches_.spawn(keep_node())) co_return;
+  if (!watches_.spawn(network_.keep_spares())) co_return;
   while (!co_await async::is_cancelled()) {
     if (co_await timers_.sleep_for(24h) == async::Wake::kCancelled) break;
   }

@@ -39,6 +39,8 @@ struct NodeOptions {
   std::string name;            // of the Node object; empty: the machine's host name
   std::string ip;              // of this machine as pods' hostIP; may be empty
   std::string runtime_binary;  // the static sandbox runtime
+  // What starts containers that ask for no runtime class; none: crun if installed, else runc.
+  std::optional<RuntimeKind> native_runtime;
   ImageStoreOptions images;
 };
 
@@ -93,8 +95,7 @@ class NodeAgent {
   ImageStore images_;
   VolumeStore volumes_;
   Claims claims_;
-  OciRuntime runc_;
-  OciRuntime gvisor_;
+  OciRuntimes runtimes_;
   NodeParts parts_;
   kube::Informer<api::Pod> pods_;
   kube::Informer<api::NetworkPolicy> policies_;

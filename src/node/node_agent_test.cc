@@ -81,8 +81,55 @@ TEST_F(NodeAgentTest, ADeletedPodLeavesNothing) {
   EXPECT_TRUE(node->wait_until([&] { return node->agent().pods() == 0; }));
   EXPECT_EQ(node->counts(), before);
   EXPECT_FALSE(os::exists(node->paths().sandbox(pod.metadata.uid)));
+  EXPECT_TRUE(os::list_directory(node->paths().crun()).empty());
   EXPECT_TRUE(os::list_directory(node->paths().runc()).empty());
   EXPECT_TRUE(os::list_directory(node->paths().network() + "/netns").empty());
+}
+
+TEST_F(NodeAgentTest, AContainerStaysWithTheRuntimeThatStartedIt) {
+  const MachineCounts before = node->counts();
+  for (const RuntimeKind first : {RuntimeKind::kRunc, RuntimeKind::kCrun}) {
+    const bool runc_first = first == RuntimeKind::kRunc;
+    node->stop();
+    node->use_runtime(first);
+    node->start();
+    node->create(make_pod("demo", {"sleep", "1000"}));
+    node->wait_phase("demo", "Running");
+    const pid_t pid = node->pid_of("demo");
+    node->stop();
+    node->use_runtime(runc_first ? RuntimeKind::kCrun : RuntimeKind::kRunc);
+    node->start();
+    EXPECT_EQ(node->pid_of("demo"), pid);
+    const std::string records = runc_first ? node->paths().runc() : node->paths().crun();
+    EXPECT_EQ(os::list_directory(records).size(), 1U);
+    node->remove("demo", 1);
+    node->wait_gone("demo");
+    EXPECT_TRUE(node->wait_until([&] { return node->agent().pods() == 0; }));
+    EXPECT_EQ(node->counts(), before);
+    EXPECT_TRUE(os::list_directory(records).empty());
+  }
+}
+
+TEST_F(NodeAgentTest, BothRuntimesReportExitCodesOutputAndWhatCannotStart) {
+  for (const RuntimeKind kind : {RuntimeKind::kRunc, RuntimeKind::kCrun}) {
+    node->stop();
+    node->use_runtime(kind);
+    node->start();
+    const std::string name = kind == RuntimeKind::kRunc ? "by-runc" : "by-crun";
+    node->create(make_pod(name, {"sh", "-c", "echo said; exit 7"}));
+    EXPECT_EQ(node->wait_end(name).exit_code, 7);
+    EXPECT_NE(node->read_log(name).find("said\n"), std::string::npos);
+    node->create(make_pod(name + "-bad", {"/no/such/program"}));
+    const api::Pod bad = node->wait_pod(name + "-bad", [](const api::Pod& now) {
+      return now.status && !now.status->container_statuses.empty() &&
+             now.status->container_statuses[0].state &&
+             now.status->container_statuses[0].state->waiting &&
+             now.status->container_statuses[0].state->waiting->reason == "RunContainerError";
+    });
+    const std::string why = bad.status->container_statuses[0].state->waiting->message;
+    EXPECT_NE(why.find("/no/such/program"), std::string::npos) << why;
+    node->remove(name + "-bad", 0);
+  }
 }
 
 TEST_F(NodeAgentTest, APodDeletedWhileItStartsLeavesNothing) {
@@ -330,8 +377,9 @@ TEST_F(NodeAgentTest, ACommandThatIsNotThereIsSaidSo) {
            now.status->container_statuses[0].state->waiting->reason != "ContainerCreating";
   });
   EXPECT_EQ(pod.status->container_statuses[0].state->waiting->reason, "RunContainerError");
-  EXPECT_NE(pod.status->container_statuses[0].state->waiting->message.find("no such file"),
-            std::string::npos);
+  const std::string why = pod.status->container_statuses[0].state->waiting->message;
+  EXPECT_NE(why.find("/no/such/program"), std::string::npos) << why;
+  EXPECT_NE(why.find("o such file or directory"), std::string::npos) << why;
 }
 
 TEST_F(NodeAgentTest, PrivilegedPodsAreRefusedByField) {

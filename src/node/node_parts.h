@@ -12,7 +12,7 @@
 #include "node/image_store.h"
 #include "node/network.h"
 #include "node/node_paths.h"
-#include "node/oci_runtime.h"
+#include "node/oci_runtimes.h"
 #include "os/cgroup.h"
 
 namespace agenttier::node {
@@ -36,8 +36,7 @@ struct NodeParts {
   Network& network;
   ImageStore& images;
   Claims& claims;
-  OciRuntime& runc;
-  OciRuntime& gvisor;
+  OciRuntimes& runtimes;
   const os::Cgroups& cgroups;
 };
 

@@ -40,7 +40,7 @@ std::string NodePaths::image_root(const std::string& digest) const {
 
 base::Status NodePaths::make_folders() const {
   AT_OK(os::make_directories(state_, 0700));
-  for (const std::string& folder : {runc(), runsc(), tmp(), local_images(), image_records(),
+  for (const std::string& folder : {runc(), crun(), runsc(), tmp(), local_images(), image_records(),
                                     image_roots(), volumes(), sandboxes()}) {
     AT_OK(os::make_directories(folder, 0700));
   }

@@ -3,7 +3,7 @@
 //
 //   <state>/                          0700, default /var/lib/agenttier
 //     node.lock                       held by the one node agent that owns this folder
-//     runc/                           records of the OCI runtime, by container id
+//     runc/ crun/ runsc/              records of the OCI runtimes, by container id
 //     tmp/                            half-done work; emptied at every start
 //     images/
 //       local/<repository>/           OCI layouts put here by image builds ("agenttier/minimal")
@@ -45,6 +45,7 @@ class NodePaths {
 
   std::string lock() const { return state_ + "/node.lock"; }
   std::string runc() const { return state_ + "/runc"; }
+  std::string crun() const { return state_ + "/crun"; }
   std::string runsc() const { return state_ + "/runsc"; }
   std::string tmp() const { return state_ + "/tmp"; }
 

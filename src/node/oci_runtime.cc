@@ -22,7 +22,15 @@ constexpr std::size_t kLogBytesMax = 1UL << 20U;
 constexpr std::size_t kMessageBytesMax = 600;
 
 const char* program(RuntimeKind kind) {
-  return kind == RuntimeKind::kRunc ? "runc" : "runsc";
+  switch (kind) {
+    case RuntimeKind::kCrun:
+      return "crun";
+    case RuntimeKind::kRunc:
+      return "runc";
+    case RuntimeKind::kGvisor:
+      break;
+  }
+  return "runsc";
 }
 
 Result<pid_t> read_pid(const std::string& path) {
@@ -41,19 +49,34 @@ bool says_missing(const std::string& text) {
 
 }  // namespace
 
-OciRuntime::OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind)
-    : paths_(paths), runner_(runner), kind_(kind) {}
+OciRuntime::OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind,
+                       std::string hidden_mount)
+    : paths_(paths), runner_(runner), kind_(kind), hidden_mount_(std::move(hidden_mount)) {}
+
+std::string OciRuntime::records() const {
+  switch (kind_) {
+    case RuntimeKind::kCrun:
+      return paths_.crun();
+    case RuntimeKind::kRunc:
+      return paths_.runc();
+    case RuntimeKind::kGvisor:
+      break;
+  }
+  return paths_.runsc();
+}
 
 std::string OciRuntime::why_missing(RuntimeKind kind) {
   if (os::find_program(program(kind))) return "";
-  if (kind == RuntimeKind::kRunc) return "runc is not installed: install the package runc";
+  if (kind != RuntimeKind::kGvisor) {
+    return std::string(program(kind)) + " is not installed: install the package " + program(kind);
+  }
   return "runsc (gVisor) is not installed: see https://gvisor.dev/docs/user_guide/install";
 }
 
 os::Command OciRuntime::command(std::vector<std::string> words) const {
   os::Command result{.time_max = kCallTimeMax};
-  result.argv = {program(kind_), "--root",
-                 kind_ == RuntimeKind::kRunc ? paths_.runc() : paths_.runsc()};
+  result.argv = {program(kind_), "--root", records()};
+  result.hidden_mount = hidden_mount_;
   if (kind_ == RuntimeKind::kGvisor) {
     result.argv.insert(result.argv.end(), {"--platform=ptrace", "--network=sandbox"});
   }
@@ -104,11 +127,11 @@ async::Task<Status> OciRuntime::remove(std::string id) {
 }
 
 async::Task<Result<std::vector<std::string>>> OciRuntime::list() {
-  // A record that a crash left half written is not listed by runc, and must be removed all the
-  // same.
-  if (kind_ == RuntimeKind::kRunc) co_return os::list_directory(paths_.runc());
+  // A record that a crash left half written is not listed by runc or crun, and must be removed all
+  // the same.
+  if (kind_ != RuntimeKind::kGvisor) co_return os::list_directory(records());
   // Asking runsc costs a process; without a record there is nothing to ask for.
-  if (os::list_directory(paths_.runsc()).empty()) co_return std::vector<std::string>();
+  if (os::list_directory(records()).empty()) co_return std::vector<std::string>();
   AT_CO_TRY(const std::string text, co_await runner_.run_checked(command({"list", "--quiet"})));
   std::vector<std::string> ids;
   std::istringstream lines(text);

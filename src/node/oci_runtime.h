@@ -1,10 +1,10 @@
 #pragma once
-// The OCI runtime's command line: runc, or runsc (gVisor), which has the same one.
+// The OCI runtime's command line: crun, runc, or runsc (gVisor), which share it.
 //
 // Guarantees: every call has a time limit; its errors carry the runtime's own last message;
 // remove() is idempotent and kills what still runs. The container's streams are the descriptors
-// given, never a pipe of this program. The records of both runtimes lie in the state folder, so
-// neither sees containers of anyone else.
+// given, never a pipe of this program. The records of the runtimes lie in the state folder, so none
+// sees containers of anyone else.
 //
 // Example:
 //   AT_CO_TRY(pid_t pid, co_await runtime.run({.id = id, .bundle = bundle, .stdout_fd =
@@ -22,7 +22,7 @@
 
 namespace agenttier::node {
 
-enum class RuntimeKind : std::uint8_t { kRunc, kGvisor };
+enum class RuntimeKind : std::uint8_t { kCrun, kRunc, kGvisor };
 
 struct RunContainer {
   std::string id;
@@ -33,8 +33,10 @@ struct RunContainer {
 
 class OciRuntime {
  public:
-  // The references outlive the runtime.
-  OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind);
+  // The references outlive the runtime. `hidden_mount`: a mount point that the runtime must not
+  // see; empty for none.
+  OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind,
+             std::string hidden_mount = "");
 
   // Creates and starts; the container's pid 1 on this machine when its program has been executed.
   async::Task<base::Result<pid_t>> run(RunContainer container);
@@ -44,6 +46,8 @@ class OciRuntime {
   async::Task<base::Result<std::vector<std::string>>> list();
 
   RuntimeKind kind() const { return kind_; }
+  // Folder of its records, each in a folder or file named by the container's id.
+  std::string records() const;
   // Empty, or why it cannot be used: "runsc is not installed: ...".
   static std::string why_missing(RuntimeKind kind);
 
@@ -53,6 +57,7 @@ class OciRuntime {
   const NodePaths& paths_;
   os::CommandRunner& runner_;
   const RuntimeKind kind_;
+  const std::string hidden_mount_;
 };
 
 // A container's id: pod, name and how often it was started before.

@@ -71,7 +71,7 @@ std::string PodContainers::now() const {
 
 OciRuntime& PodContainers::runtime() {
   const std::string name = pod_->spec.runtime_class_name.value_or("");
-  return name == "gvisor" || name == "runsc" ? parts_.gvisor : parts_.runc;
+  return name == "gvisor" || name == "runsc" ? parts_.runtimes.gvisor() : parts_.runtimes.native();
 }
 
 async::Task<Status> PodContainers::save() {
@@ -211,8 +211,8 @@ async::Task<Status> PodContainers::start(const api::Container& container, Contai
   auto process = co_await launch(std::move(run));
   if (!process) {
     // Whatever there is of it must not stand in the way of the next try.
-    (void)co_await remove_container(parts_, runtime(), id,
-                                    parts_.paths.container_cgroup(state_.uid, name));
+    std::string cgroup = parts_.paths.container_cgroup(state_.uid, name);
+    (void)co_await remove_container(parts_, id, std::move(cgroup));
     co_return std::move(process).error();
   }
   ContainerState& record = record_of(container, role);
@@ -267,7 +267,7 @@ async::Task<void> PodContainers::record_end(std::string name,
                                         {"reason", record.end->reason}});
   (void)co_await save();
   changed_();
-  const Status removed = co_await remove_container(parts_, runtime(), id, cgroup);
+  const Status removed = co_await remove_container(parts_, id, cgroup);
   if (!removed) {
     observe::log_warning("container not removed yet",
                          {{"container", id}, {"why", removed.error().message}});
@@ -277,7 +277,7 @@ async::Task<void> PodContainers::record_end(std::string name,
 async::Task<void> PodContainers::signal_all(int signal) {
   std::vector<std::string> ids;
   for (auto& [name, running] : running_) {
-    if (runtime().kind() == RuntimeKind::kRunc) {
+    if (runtime().kind() != RuntimeKind::kGvisor) {
       (void)running.process->signal(signal);
     } else {
       ids.push_back(running.id);

@@ -25,13 +25,13 @@ async::Task<Status> remove_group(const NodeParts& parts, std::string cgroup) {
 
 async::Task<Status> remove_record(const NodeParts& parts, OciRuntime& runtime, std::string id) {
   Status removed = co_await runtime.remove(id);
-  if (removed || runtime.kind() != RuntimeKind::kRunc) co_return removed;
+  if (removed || runtime.kind() == RuntimeKind::kGvisor) co_return removed;
   if (removed.error().code == base::ErrorCode::kCancelled) co_return removed;
-  // A crash while runc wrote its record leaves one that runc cannot read. Its processes are dead by
-  // now, and all it had besides is the control group.
+  // A crash while the runtime wrote its record leaves one that it cannot read. Its processes are
+  // dead by now, and all it had besides is the control group.
   observe::log_warning("container record removed by hand",
                        {{"container", id}, {"why", removed.error().message}});
-  const std::string record = parts.paths.runc() + "/" + id;
+  const std::string record = runtime.records() + "/" + id;
   co_return co_await parts.blocking.run([record] { return os::remove_tree(record); });
 }
 
@@ -57,18 +57,18 @@ async::Task<Status> tear_down_pod(const NodeParts& parts, std::string pod_uid, K
   AT_CO_OK(check_uid(pod_uid));
   const std::string cgroup = parts.paths.pod_cgroup(pod_uid);
   AT_CO_OK(co_await kill_group(parts, cgroup));
-  AT_CO_OK(co_await remove_records(parts, parts.runc, pod_uid));
-  AT_CO_OK(co_await remove_records(parts, parts.gvisor, pod_uid));
+  for (OciRuntime* runtime : parts.runtimes.all()) {
+    AT_CO_OK(co_await remove_records(parts, *runtime, pod_uid));
+  }
   AT_CO_OK(co_await remove_group(parts, cgroup));
   // The network before the folder: the folder is what a next try finds the pod by.
   AT_CO_OK(co_await parts.network.tear_down(pod_uid));
   co_return co_await remove_files(parts, pod_uid, keep);
 }
 
-async::Task<Status> remove_container(const NodeParts& parts, OciRuntime& runtime, std::string id,
-                                     std::string cgroup) {
+async::Task<Status> remove_container(const NodeParts& parts, std::string id, std::string cgroup) {
   AT_CO_OK(co_await kill_group(parts, cgroup));
-  AT_CO_OK(co_await remove_record(parts, runtime, std::move(id)));
+  AT_CO_OK(co_await remove_record(parts, parts.runtimes.of(id), id));
   co_return co_await remove_group(parts, cgroup);
 }
 

@@ -18,7 +18,7 @@ namespace agenttier::node {
 async::Task<base::Status> tear_down_pod(const NodeParts& parts, std::string pod_uid, Keep keep);
 
 // One container's processes, record and control group; its files stay.
-async::Task<base::Status> remove_container(const NodeParts& parts, OciRuntime& runtime,
-                                           std::string id, std::string cgroup);
+async::Task<base::Status> remove_container(const NodeParts& parts, std::string id,
+                                           std::string cgroup);
 
 }  // namespace agenttier::node

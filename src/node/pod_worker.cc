@@ -33,6 +33,10 @@ PodState fresh_state(const api::Pod& pod) {
   return state;
 }
 
+std::int64_t micros(std::chrono::nanoseconds time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
 bool is_terminal(const api::Pod& pod) {
   return pod.status && (pod.status->phase == names::kubernetes::kPodSucceeded ||
                         pod.status->phase == names::kubernetes::kPodFailed);
@@ -151,15 +155,14 @@ async::Task<void> PodWorker::bind() {
 async::Task<void> PodWorker::bring_up() {
   kube::Backoff backoff(kStartBackoff);
   while (!ending() && failure_reason_.empty() && !co_await async::is_cancelled()) {
-    const auto begin = parts_.timers.clock().monotonic();
     auto started = co_await async::run_until_alarm<Status>(start_pod(), until_ending());
     if (!started || co_await async::is_cancelled()) co_return;
     if (*started) {
-      const auto took = parts_.timers.clock().monotonic() - begin;
-      observe::log_info(
-          "pod is set up",
-          {{"pod", pod_->metadata.name},
-           {"us", std::chrono::duration_cast<std::chrono::microseconds>(took).count()}});
+      const auto took = parts_.timers.clock().monotonic() - times_.begin;
+      observe::log_info("pod is set up", {{"pod", pod_->metadata.name},
+                                          {"us", micros(took)},
+                                          {"prepared_us", micros(times_.prepared)},
+                                          {"networked_us", micros(times_.networked)}});
       co_await report();
       co_await bind();
       co_return;
@@ -191,11 +194,10 @@ async::Task<Status> PodWorker::start_pod() {
   }
   const NodePaths* paths = &parts_.paths;
   const std::string uid = uid_;
+  times_.begin = parts_.timers.clock().monotonic();
   AT_CO_OK(co_await parts_.blocking.run([paths, uid] { return make_pod_folder(*paths, uid); }));
-  NetworkedPod network_pod = networked();
   if (co_await async::is_cancelled()) co_return base::cancelled("stopping");
-  auto [prepared, network] =
-      co_await both(prepare(), parts_.network.set_up(std::move(network_pod)));
+  auto [prepared, network] = co_await both(prepare(), set_up_network());
   if (!prepared) co_return prepared;
   if (!network) {
     set_waiting(first, "CreatePodSandboxError", network.error());
@@ -208,6 +210,13 @@ async::Task<Status> PodWorker::start_pod() {
       [paths, pod, net] { return write_network_files(*paths, *pod, net); }));
   AT_CO_OK(co_await run_init_containers());
   co_return co_await start_main_containers();
+}
+
+async::Task<Result<PodNetwork>> PodWorker::set_up_network() {
+  NetworkedPod pod = networked();
+  auto network = co_await parts_.network.set_up(std::move(pod));
+  times_.networked = parts_.timers.clock().monotonic() - times_.begin;
+  co_return network;
 }
 
 async::Task<Status> PodWorker::prepare() {
@@ -241,6 +250,7 @@ async::Task<Status> PodWorker::prepare() {
     AT_CO_OK(co_await containers_.prepare_root(first, std::move(rootfs)));
   }
   material_ready_ = true;
+  times_.prepared = parts_.timers.clock().monotonic() - times_.begin;
   co_return Status();
 }
 

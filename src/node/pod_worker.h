@@ -53,6 +53,7 @@ class PodWorker {
   async::Task<void> bring_up();
   async::Task<base::Status> start_pod();
   async::Task<base::Status> prepare();
+  async::Task<base::Result<PodNetwork>> set_up_network();
   async::Task<base::Status> pull_images();
   async::Task<base::Status> get_claims(std::map<std::string, std::string>* paths);
   async::Task<base::Status> run_init_containers();
@@ -81,6 +82,12 @@ class PodWorker {
   bool gone_ = false;
   PodMaterial material_;
   bool material_ready_ = false;
+  struct SetUpTimes {
+    base::MonotonicTime begin;
+    std::chrono::nanoseconds prepared{0};   // images, claims, volumes and the root, since the begin
+    std::chrono::nanoseconds networked{0};  // beside it
+  };
+  SetUpTimes times_;
   std::map<std::string, WaitingReason> waiting_;
   struct RestartPlan {
     base::MonotonicTime due;

@@ -27,8 +27,11 @@ void advice(Findings& findings, std::string text) {
 }
 
 void check_programs(Findings& findings) {
-  const std::pair<const char*, const char*> needed[] = {{"runc", "apt-get install runc"},
-                                                        {"skopeo", "apt-get install skopeo"},
+  if (!OciRuntime::why_missing(RuntimeKind::kCrun).empty() &&
+      !OciRuntime::why_missing(RuntimeKind::kRunc).empty()) {
+    fault(findings, "neither crun nor runc is installed: apt-get install crun");
+  }
+  const std::pair<const char*, const char*> needed[] = {{"skopeo", "apt-get install skopeo"},
                                                         {"umoci", "apt-get install umoci"}};
   for (const auto& [program, remedy] : needed) {
     if (!os::find_program(program)) {

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -34,6 +36,12 @@ namespace fs = std::filesystem;
 constexpr int kSubnetCandidates = 40;  // 10.213.0.0/16, 10.214.0.0/16, ...
 constexpr std::uint32_t kFirstSubnet = 10U << 24 | 213U << 16;
 constexpr const char* kPodDevice = "eth0";
+
+// A namespace with its interfaces takes about as long to make as a container to start, so some are
+// made ahead: not while pods are starting, which need the processor more.
+constexpr std::size_t kSparesMax = 2;
+constexpr auto kSpareQuiet = std::chrono::milliseconds(100);
+constexpr auto kSpareRetry = std::chrono::seconds(5);
 
 base::Status write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::trunc);
@@ -247,25 +255,38 @@ class RoutedNetwork final : public Network {
         pool_(subnet),
         table_("agenttier_" + instance),
         kernel_(std::move(kernel)),
-        applied_(std::move(executor)) {}
+        applied_(executor),
+        spare_taken_(std::move(executor)) {}
 
   async::Task<base::Result<PodNetwork>> set_up(NetworkedPod pod) override {
     if (const auto known = slots_.find(pod.uid); known != slots_.end())
       co_return describe(known->second);
-    AT_CO_TRY(const std::uint32_t slot, pool_.take());
+    const bool is_spare = !spares_.empty();
+    std::uint32_t slot = 0;
+    if (is_spare) {
+      slot = spares_.front();
+      spares_.pop_front();
+    } else {
+      AT_CO_TRY(slot, pool_.take());
+    }
+    spare_taken_.notify_all();
     slots_[pod.uid] = slot;
     const std::string address = pool_.address(slot), gateway = pool_.gateway();
     const std::string record = pod_file(pod.uid);
     Kernel* const kernel = kernel_.get();
-    auto made = co_await blocking_.run([kernel, slot, address, gateway, record]() -> base::Status {
+    auto make = [kernel, slot, address, gateway, record, is_spare]() -> base::Status {
       AT_OK(write_text(record, std::to_string(slot)));
-      return kernel->make_slot(slot, address, gateway);
-    });
+      return is_spare ? base::Status() : kernel->make_slot(slot, address, gateway);
+    };
+    auto made = co_await blocking_.run(std::move(make));
     if (!made) {
       slots_.erase(pod.uid);
-      pool_.release(slot);
-      std::error_code ignored;
-      fs::remove(record, ignored);
+      auto drop = [kernel, slot, record] {
+        std::error_code ignored;
+        fs::remove(record, ignored);
+        return kernel->drop_slot(slot);
+      };
+      if (co_await blocking_.run(std::move(drop))) pool_.release(slot);
       co_return std::move(made).error().context("network of pod " + pod.ns + "/" + pod.name);
     }
     if (auto ruled = co_await bring_rules_up_to_date(); !ruled) co_return std::move(ruled).error();
@@ -303,6 +324,7 @@ class RoutedNetwork final : public Network {
         [kernel, known, pods_dir] { return adopt(*kernel, known, pods_dir); });
     AT_CO_TRY(slots_, std::move(adopted));
     for (const auto& [uid, slot] : slots_) AT_CO_OK(pool_.take_slot(slot));
+    for (const std::uint32_t slot : std::exchange(spares_, {})) pool_.release(slot);
     const std::string script =
         base_ruleset(table_, options_.state_dir.empty() ? "" : prefix(), subnet_.cidr());
     auto made = co_await blocking_.run([kernel, script] { return kernel->run_nft(script); });
@@ -311,7 +333,48 @@ class RoutedNetwork final : public Network {
     co_return co_await bring_rules_up_to_date();
   }
 
+  async::Task<void> keep_spares() override {
+    while (!co_await async::is_cancelled()) {
+      if (spares_.size() >= kSparesMax) {
+        (void)co_await spare_taken_.wait();
+        continue;
+      }
+      if (co_await spare_taken_.wait_for(kSpareQuiet) != async::Wake::kTimeout) continue;
+      const base::Status made = co_await make_spare();
+      if (made) continue;
+      observe::log_warning("no network made ahead", {{"why", made.error().message}});
+      (void)co_await spare_taken_.wait_for(kSpareRetry);
+    }
+    co_await drop_spares();
+  }
+
  private:
+  async::Task<base::Status> make_spare() {
+    AT_CO_TRY(const std::uint32_t slot, pool_.take());
+    const std::string address = pool_.address(slot), gateway = pool_.gateway();
+    Kernel* const kernel = kernel_.get();
+    base::Status made = co_await blocking_.run(
+        [kernel, slot, address, gateway] { return kernel->make_slot(slot, address, gateway); });
+    if (made) {
+      spares_.push_back(slot);
+    } else {
+      pool_.release(slot);
+    }
+    co_return made;
+  }
+
+  // What cannot be freed now, the next start of the agent finds and frees.
+  async::Task<void> drop_spares() {
+    Kernel* const kernel = kernel_.get();
+    while (!spares_.empty()) {
+      const std::uint32_t slot = spares_.front();
+      spares_.pop_front();
+      const base::Status dropped =
+          co_await blocking_.run([kernel, slot] { return kernel->drop_slot(slot); });
+      if (dropped) pool_.release(slot);
+    }
+  }
+
   static base::Result<std::map<std::string, std::uint32_t>> adopt(
       Kernel& kernel, const std::set<std::string>& known, const std::string& pods_dir) {
     std::map<std::string, std::uint32_t> adopted;
@@ -374,6 +437,8 @@ class RoutedNetwork final : public Network {
   CompiledRules chains_;                        // what the kernel has
   bool applying_ = false;
   async::Event applied_;
+  std::deque<std::uint32_t> spares_;  // slots that are made and belong to no pod
+  async::Event spare_taken_;
 };
 
 }  // namespace

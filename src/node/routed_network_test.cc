@@ -14,12 +14,15 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "api/network_policy.h"
 #include "async/blocking_pool.h"
+#include "async/task_group.h"
 #include "node/nftables.h"
 
 namespace agenttier::node {
@@ -213,6 +216,38 @@ TEST_F(RoutedNetworkTest, SettingUpAndTearingDownTwiceIsHarmless) {
   EXPECT_TRUE(run(network_->tear_down("pod-1")));
   EXPECT_TRUE(run(network_->tear_down("pod-1")));
   EXPECT_FALSE(std::filesystem::exists(pod.netns_path));
+}
+
+TEST_F(RoutedNetworkTest, APodTakesANetworkMadeAheadAndTheOthersAreFreedAtTheEnd) {
+  const auto made = [this] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_ + "/netns")) {
+      names.insert(entry.path().string());
+    }
+    return names;
+  };
+  async::TaskGroup group(loop_.get_executor(), {.name = "spares", .tasks_max = 1});
+  ASSERT_TRUE(group.spawn(network_->keep_spares()));
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  loop_.restart();
+  while (made().size() < 2 && std::chrono::steady_clock::now() < limit) {
+    loop_.run_one_for(std::chrono::milliseconds(100));
+  }
+  const std::set<std::string> ahead = made();
+  ASSERT_EQ(ahead.size(), 2U);
+  pods_.push_back({.uid = "taker", .ns = "default", .name = "taker", .labels = {}});
+  std::optional<base::Result<PodNetwork>> taken;
+  boost::asio::co_spawn(loop_, keep(network_->set_up(pods_.back()), &taken), boost::asio::detached);
+  while (!taken && std::chrono::steady_clock::now() < limit) {
+    loop_.run_one_for(std::chrono::milliseconds(100));
+  }
+  ASSERT_TRUE(taken && *taken);
+  EXPECT_TRUE(ahead.contains((*taken)->netns_path));
+  EXPECT_TRUE(inside((*taken)->netns_path, [] { return listen_on(kPort) >= 0; }));
+  boost::asio::co_spawn(loop_, group.close(), boost::asio::detached);
+  loop_.restart();
+  loop_.run();
+  EXPECT_EQ(made(), std::set<std::string>{(*taken)->netns_path});
 }
 
 }  // namespace

@@ -154,6 +154,7 @@ void TestNode::start() {
   NodeOptions options;
   options.name = "test-node";
   options.ip = "192.0.2.1";
+  options.native_runtime = native_runtime_;
   options.images.images_dir = test_images().folder();
   agent_ = std::make_unique<NodeAgent>(loop_.get_executor(), timers_, random_, *blocking_, *client_,
                                        *network_, paths_, *os::Cgroups::detect(), options);

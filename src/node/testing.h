@@ -51,6 +51,8 @@ class TestNode {
   TestNode();
   ~TestNode();
 
+  // What starts containers from the next start() on; none: what the agent prefers.
+  void use_runtime(std::optional<RuntimeKind> kind) { native_runtime_ = kind; }
   void start();  // store and agent
   // Ends the agent and the store politely; containers keep running.
   void stop();
@@ -102,6 +104,7 @@ class TestNode {
 
   os::TestFolder folder_;
   NodePaths paths_;
+  std::optional<RuntimeKind> native_runtime_;
   boost::asio::io_context loop_{1};
   async::RealTimers timers_;
   base::SystemRandom random_;

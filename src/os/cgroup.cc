@@ -118,6 +118,7 @@ Result<Cgroups> Cgroups::parse(const std::string& mountinfo) {
                   [](auto& root) { return !root.first.starts_with("name="); });
   if (unified.empty()) return result;
   result.mode_ = v1_controllers ? CgroupMode::kHybrid : CgroupMode::kV2;
+  if (v1_controllers) result.hybrid_mount_ = unified;
   const auto controllers = read_file(unified + "/cgroup.controllers", kFileBytesMax);
   for (const std::string& name : split(controllers ? *controllers : "", ' ')) {
     result.roots_.emplace(name.substr(0, name.find('\n')), unified);

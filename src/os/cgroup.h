@@ -33,6 +33,8 @@ class Cgroups {
   static base::Result<Cgroups> parse(const std::string& mountinfo);
 
   CgroupMode mode() const { return mode_; }
+  // Where version 2 is mounted beside version 1; empty in the other modes.
+  const std::string& hybrid_mount() const { return hybrid_mount_; }
   bool has(const std::string& controller) const;  // "memory", "cpu", "pids", "freezer", ...
 
   std::optional<std::uint64_t> memory_bytes(const std::string& path) const;
@@ -57,6 +59,7 @@ class Cgroups {
   CgroupMode mode_ = CgroupMode::kV1;
   std::map<std::string, std::string> roots_;  // by controller; version 1 named trees as "name=x"
   std::vector<std::string> trees_;            // every mount point, once
+  std::string hybrid_mount_;
 };
 
 }  // namespace agenttier::os

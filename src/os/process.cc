@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,6 +28,7 @@
 
 #include "async/blocking_pool.h"
 #include "async/shield.h"
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "os/file.h"
 
@@ -139,6 +142,33 @@ void kill_child(const Child& child) {
   ::kill(child.pid, SIGKILL);
 }
 
+// Moves the calling thread into a mount namespace without one mount point, for as long as it lives.
+// What a process that was started meanwhile sees is a copy: later mounts of the server do not show.
+class MountView {
+ public:
+  static Result<std::unique_ptr<MountView>> without(const std::string& mount_point) {
+    AT_TRY(Fd home, open_file("/proc/thread-self/ns/mnt", O_RDONLY));
+    // Also parts the thread's working folder from the process's, which setns() insists on.
+    if (::unshare(CLONE_NEWNS) != 0) return base::from_errno("make a mount namespace", errno);
+    std::unique_ptr<MountView> view(new MountView(std::move(home)));
+    if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+      return base::from_errno("make the mounts private", errno);
+    }
+    if (::umount2(mount_point.c_str(), MNT_DETACH) != 0) {
+      return base::from_errno("hide " + mount_point, errno);
+    }
+    return view;
+  }
+  ~MountView() {
+    // A thread that cannot go home would do later work on the wrong mounts.
+    AT_ASSERT(::setns(home_.get(), CLONE_NEWNS) == 0);
+  }
+
+ private:
+  explicit MountView(Fd home) : home_(std::move(home)) {}
+  Fd home_;
+};
+
 Result<Child> spawn(Command command) {
   if (command.argv.empty()) return base::invalid("no program to run");
   const auto program = command.argv[0].find('/') == std::string::npos
@@ -166,8 +196,13 @@ Result<Child> spawn(Command command) {
                 command.stderr_fd < 0 ? err.write.get() : command.stderr_fd);
   std::vector<std::string> env = child_environment(command.env);
   Child child;
+  std::unique_ptr<MountView> view;
+  if (!command.hidden_mount.empty()) {
+    AT_TRY(view, MountView::without(command.hidden_mount));
+  }
   const int failure = ::posix_spawn(&child.pid, program->c_str(), &setup.actions, &setup.attributes,
                                     pointers(command.argv).data(), pointers(env).data());
+  view.reset();
   if (failure != 0) return base::from_errno("start " + command.argv[0], failure);
   auto pidfd = open_pidfd(child.pid);
   if (!pidfd) {

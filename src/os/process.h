@@ -43,8 +43,11 @@ struct Command {
   std::chrono::milliseconds time_max{30000};
   std::size_t output_bytes_max = 256 * 1024;  // of stdout and of stderr, each
   int stdin_fd = -1;                          // -1: stdin_text
-  int stdout_fd = -1;                         // -1: captured
-  int stderr_fd = -1;                         // -1: captured
+  // A mount point that the child and its descendants do not see; the others see what they saw, and
+  // mounts that the child makes stay its own. Empty: none.
+  std::string hidden_mount;
+  int stdout_fd = -1;  // -1: captured
+  int stderr_fd = -1;  // -1: captured
 };
 
 struct CommandResult {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "async/blocking_pool.h"
 #include "async/task_group.h"
 #include "os/file.h"
+#include "os/testing.h"
 
 namespace agenttier::os {
 namespace {
@@ -129,6 +131,24 @@ TEST(Command, InheritsNoDescriptorOfTheServer) {
   const auto result = loop.run({.argv = {"ls", "/proc/self/fd"}});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->out, "0\n1\n2\n3\n");  // 3 is the listing itself
+}
+
+TEST(Command, DoesNotSeeAHiddenMount) {
+  if (const std::string why = why_no_mounts(); !why.empty()) GTEST_SKIP() << why;
+  Loop loop;
+  const TestFolder folder;
+  const std::string point = folder / "mounted";
+  ASSERT_TRUE(make_directories(point, 0700));
+  ASSERT_EQ(::mount("tmpfs", point.c_str(), "tmpfs", 0, ""), 0) << std::strerror(errno);
+  EXPECT_TRUE(write_file_unsynced(point + "/file", "x", 0600));
+  const auto seen = loop.run({.argv = {"ls", point}});
+  const auto hidden = loop.run({.argv = {"ls", point}, .hidden_mount = point});
+  const auto after = loop.run({.argv = {"ls", point}});
+  ::umount2(point.c_str(), MNT_DETACH);
+  ASSERT_TRUE(seen && hidden && after);
+  EXPECT_EQ(seen->out, "file\n");
+  EXPECT_EQ(hidden->out, "");
+  EXPECT_EQ(after->out, "file\n");
 }
 
 pid_t spawn_plain(const std::vector<std::string>& words) {

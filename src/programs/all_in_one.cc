@@ -140,6 +140,8 @@ async::Task<base::Status> AllInOne::Parts::start_node() {
   node::NodeOptions node_options;
   node_options.state_folder = options.state_dir;
   node_options.runtime_binary = options.runtime_binary;
+  node_options.native_runtime = options.native_runtime;
+  node_options.images.fetch.insecure_registries = options.insecure_registries;
   node_options.name = node_name;
   agent = std::make_unique<node::NodeAgent>(executor, timers, random, blocking, *node_client,
                                             *network, paths, cgroups, std::move(node_options));

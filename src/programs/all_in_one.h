@@ -14,10 +14,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "async/task.h"
 #include "base/result.h"
+#include "node/oci_runtimes.h"
 
 namespace agenttier::programs {
 
@@ -25,10 +28,12 @@ struct UpOptions {
   std::string state_dir = "/var/lib/agenttier";
   std::string listen_address = "127.0.0.1";
   std::uint16_t listen_port = 8080;
-  std::string images_dir;      // empty: only what was imported before
-  std::string pod_subnet;      // empty: a free one
-  std::string runtime_binary;  // the static runtime that is put into sandboxes
-  bool log_in_cli = false;     // write the command line's configuration if it has none
+  std::string images_dir;                           // empty: only what was imported before
+  std::string pod_subnet;                           // empty: a free one
+  std::set<std::string> insecure_registries;        // "host:port"
+  std::optional<node::RuntimeKind> native_runtime;  // none: crun if it is installed, else runc
+  std::string runtime_binary;                       // the static runtime that is put into sandboxes
+  bool log_in_cli = false;  // write the command line's configuration if it has none
 };
 
 class AllInOne {

@@ -65,6 +65,12 @@ base::Result<UpOptions> read_options(const cli::Values& values) {
   if (const auto images = values.find("--images"))
     options.images_dir = std::filesystem::absolute(*images, failed);
   options.pod_subnet = values.get("--pod-subnet");
+  for (const std::string& registry : values.all("--insecure-registry")) {
+    options.insecure_registries.insert(registry);
+  }
+  if (const auto name = values.find("--container-runtime")) {
+    AT_TRY(options.native_runtime, node::parse_native_runtime(*name));
+  }
   AT_TRY(const std::string folder, program_folder());
   options.runtime_binary = values.find("--runtime-binary").value_or(folder + "/agenttier-runtime");
   return options;
@@ -124,6 +130,9 @@ cli::Command up_command() {
                     {"--listen", "HOST:PORT", "where the API listens (127.0.0.1:8080)"},
                     {"--images", "FOLDER", "folder of OCI layouts to use as agenttier/<name>"},
                     {"--pod-subnet", "CIDR", "addresses of sandboxes (a free 10.x.0.0/16)"},
+                    {"--insecure-registry", "HOST:PORT", "a registry without TLS; may be repeated",
+                     "", cli::Repeat::kMany},
+                    {"--container-runtime", "NAME", "crun or runc (crun if it is installed)"},
                     {"--runtime-binary", "FILE",
                      "the runtime put into sandboxes (beside this program)"},
                     {"--log-level", "LEVEL", "debug, info, warning or error (info)"}},

@@ -13,7 +13,7 @@ import threading
 import httpx
 import pytest
 
-from harness import Server, eventually, machine_state
+from harness import Server, at_rest, eventually, machine_state
 
 OPERATIONS = int(os.environ.get("AGENTTIER_CRASH_OPERATIONS", "200"))
 SEED = int(os.environ.get("AGENTTIER_CRASH_SEED", "20261130"))
@@ -127,7 +127,7 @@ def phases_of(server):
 def test_kill_9_at_random_moments_loses_and_leaks_nothing(tmp_path):
     server = Server(tmp_path)
     server.start()
-    before = machine_state(tmp_path)
+    before = at_rest(tmp_path)
     driver, killer = Driver(server, SEED), Killer(server, SEED + 1)
     killer.start()
     for _ in range(OPERATIONS):
