@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "api/label_selector.h"
@@ -65,20 +66,73 @@ std::vector<std::string> port_matches(const std::vector<api::NetworkPolicyPort>&
   return matches;
 }
 
+// Policies by one label that their selector insists on, so that a pod meets only those that may
+// select it: with a policy for each pod, trying every policy on every pod would take far longer
+// than all else.
+class PolicyIndex {
+ public:
+  explicit PolicyIndex(const std::vector<api::NetworkPolicy>& policies) {
+    for (const api::NetworkPolicy& policy : policies) {
+      auto query = api::to_label_query(policy.spec.pod_selector);
+      if (!query) continue;  // what is not understood selects nothing
+      const api::LabelRequirement* sure = nullptr;
+      for (const api::LabelRequirement& requirement : query->requirements) {
+        const bool is_equality = requirement.op == api::LabelRequirement::Operator::kIn &&
+                                 requirement.values.size() == 1;
+        if (is_equality) sure = &requirement;
+      }
+      const std::string& ns = policy.metadata.ns;
+      auto& into = sure == nullptr ? others_[ns] : by_label_[key(ns, sure->key, sure->values[0])];
+      entries_.push_back({&policy, *std::move(query)});
+      into.push_back(entries_.size() - 1);
+    }
+  }
+
+  // In the order of the list they were made from.
+  std::vector<const api::NetworkPolicy*> selecting(const NetworkedPod& pod) const {
+    std::vector<std::size_t> candidates;
+    const auto add = [&candidates](const auto& lists, const std::string& at) {
+      const auto found = lists.find(at);
+      if (found == lists.end()) return;
+      candidates.insert(candidates.end(), found->second.begin(), found->second.end());
+    };
+    add(others_, pod.ns);
+    for (const auto& [label, value] : pod.labels) add(by_label_, key(pod.ns, label, value));
+    std::sort(candidates.begin(), candidates.end());
+    std::vector<const api::NetworkPolicy*> found;
+    for (const std::size_t at : candidates) {
+      if (entries_[at].query.matches(pod.labels)) found.push_back(entries_[at].policy);
+    }
+    return found;
+  }
+
+ private:
+  struct Entry {
+    const api::NetworkPolicy* policy;
+    api::LabelQuery query;
+  };
+  // Neither part may hold a line break: the API refuses it.
+  static std::string key(const std::string& ns, const std::string& label,
+                         const std::string& value) {
+    return ns + '\n' + label + '\n' + value;
+  }
+
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_label_, others_;
+};
+
 class PodCompiler {
  public:
   PodCompiler(const NetworkRules& rules, const PodAddresses& addresses, std::string_view pod_subnet)
-      : rules_(rules), addresses_(addresses), pod_subnet_(pod_subnet) {}
+      : rules_(rules), addresses_(addresses), pod_subnet_(pod_subnet), policies_(rules.policies) {}
 
-  PodChains compile(const NetworkedPod& pod, const PodAddress& address) const {
+  PodChains compile(const NetworkedPod& pod, const PodAddress& address) {
     PodChains chains{.address = address, .egress = {}, .ingress = {}};
-    for (const api::NetworkPolicy& policy : rules_.policies) {
-      if (policy.metadata.ns != pod.ns || !api::matches(policy.spec.pod_selector, pod.labels))
-        continue;
-      for (const auto& rule : policy.spec.egress) {
+    for (const api::NetworkPolicy* policy : policies_.selecting(pod)) {
+      for (const auto& rule : policy->spec.egress) {
         add(chains.egress, peers(rule.to, pod.ns, "daddr"), rule.ports, "goto egress_ok");
       }
-      for (const auto& rule : policy.spec.ingress) {
+      for (const auto& rule : policy->spec.ingress) {
         add(chains.ingress, peers(rule.from, pod.ns, "saddr"), rule.ports, "accept");
       }
     }
@@ -101,7 +155,7 @@ class PodCompiler {
   }
 
   std::vector<std::string> peers(const std::vector<api::NetworkPolicyPeer>& peers,
-                                 const std::string& ns, std::string_view side) const {
+                                 const std::string& ns, std::string_view side) {
     if (peers.empty()) return {anywhere_but_pods(side)};
     std::vector<std::string> matches;
     for (const api::NetworkPolicyPeer& peer : peers) {
@@ -124,27 +178,48 @@ class PodCompiler {
     return match;
   }
 
+  // The same peers stand in many policies, so what they select is looked up once.
   std::optional<std::string> selected(const api::NetworkPolicyPeer& peer, const std::string& ns,
-                                      std::string_view side) const {
+                                      std::string_view side) {
+    std::optional<api::LabelQuery> of_namespace, of_pod;
+    if (peer.namespace_selector) {
+      auto query = api::to_label_query(*peer.namespace_selector);
+      if (!query) return std::nullopt;
+      of_namespace = *std::move(query);
+    }
+    if (peer.pod_selector) {
+      auto query = api::to_label_query(*peer.pod_selector);
+      if (!query) return std::nullopt;
+      of_pod = *std::move(query);
+    }
+    std::string wanted = of_namespace ? "in:" + of_namespace->text() : "ns:" + ns;
+    wanted += '\n' + (of_pod ? of_pod->text() : "");
+    const auto [known, is_new] = selected_.try_emplace(std::move(wanted));
+    if (is_new) known->second = addresses_of(of_namespace, of_pod, ns);
+    if (known->second.empty()) return std::nullopt;
+    return fmt::format("ip {} {{ {} }}", side, known->second);
+  }
+
+  std::string addresses_of(const std::optional<api::LabelQuery>& of_namespace,
+                           const std::optional<api::LabelQuery>& of_pod,
+                           const std::string& ns) const {
     std::string list;
     for (const NetworkedPod& other : rules_.pods) {
-      const auto address = addresses_.find(other.uid);
-      if (address == addresses_.end()) continue;
       const bool right_namespace =
-          peer.namespace_selector
-              ? api::matches(*peer.namespace_selector, labels_of_namespace(rules_, other.ns))
-              : other.ns == ns;
-      if (!right_namespace) continue;
-      if (peer.pod_selector && !api::matches(*peer.pod_selector, other.labels)) continue;
-      list += (list.empty() ? "" : ", ") + address->second.ip;
+          of_namespace ? of_namespace->matches(labels_of_namespace(rules_, other.ns))
+                       : other.ns == ns;
+      if (!right_namespace || (of_pod && !of_pod->matches(other.labels))) continue;
+      const auto address = addresses_.find(other.uid);
+      if (address != addresses_.end()) list += (list.empty() ? "" : ", ") + address->second.ip;
     }
-    if (list.empty()) return std::nullopt;
-    return fmt::format("ip {} {{ {} }}", side, list);
+    return list;
   }
 
   const NetworkRules& rules_;
   const PodAddresses& addresses_;
   const std::string_view pod_subnet_;
+  const PolicyIndex policies_;
+  std::unordered_map<std::string, std::string> selected_;  // addresses by selectors
 };
 
 void fill_chain(std::string& script, std::string_view table, const std::string& chain,
@@ -187,7 +262,7 @@ CompiledRules compile_policies(const NetworkRules& rules, const PodAddresses& ad
   CompiledRules compiled;
   for (const auto& [uid, address] : addresses)
     compiled[uid] = {.address = address, .egress = {}, .ingress = {}};
-  const PodCompiler compiler(rules, addresses, pod_subnet);
+  PodCompiler compiler(rules, addresses, pod_subnet);
   for (const NetworkedPod& pod : rules.pods) {
     const auto address = addresses.find(pod.uid);
     if (address == addresses.end()) continue;
