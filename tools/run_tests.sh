@@ -52,6 +52,10 @@ else
     for folder in src/*/; do run_unit "$(basename "$folder")"; done
   fi
   [ "$only" = e2e ] || run_pytest tools tools/tests
+  if [ -z "$only" ]; then
+    printf -- '--- fuzz\n'
+    tools/fuzz.sh "${AGENTTIER_FUZZ_SECONDS:-10}" || echo "a fuzz program found something" >"$results/fuzz.crash"
+  fi
   if [ "$only" != tools ]; then
     ./dev images
     run_pytest e2e tests/e2e tests/compat

@@ -1,6 +1,7 @@
 #include "node/image_reference.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "node/digest.h"
 
@@ -13,6 +14,7 @@ namespace {
 constexpr std::string_view kDefaultRegistry = "docker.io";
 constexpr std::size_t kNameBytesMax = 255;
 constexpr std::size_t kTagBytesMax = 128;
+constexpr std::size_t kPortDigitsMax = 5;
 
 bool is_lower_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -46,11 +48,27 @@ bool is_repository(std::string_view text) {
   }
 }
 
-// A host, and a port if there is a colon.
+// Letters, digits and inner '-'.
+bool is_host_label(std::string_view label) {
+  return !label.empty() && is_alnum(label.front()) && is_alnum(label.back()) &&
+         std::all_of(label.begin(), label.end(), [](char c) { return is_alnum(c) || c == '-'; });
+}
+
+// A host name, and a port if there is a colon.
 bool is_registry(std::string_view text) {
-  return !text.empty() && is_alnum(text.front()) && text.back() != ':' &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_alnum(c) || c == '.' || c == '-' || c == ':'; });
+  std::string_view host = text.substr(0, text.find(':'));
+  if (host.size() < text.size()) {
+    const std::string_view port = text.substr(host.size() + 1);
+    const bool is_number =
+        std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (port.empty() || port.size() > kPortDigitsMax || !is_number) return false;
+  }
+  while (true) {
+    const std::size_t dot = host.find('.');
+    if (!is_host_label(host.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    host.remove_prefix(dot + 1);
+  }
 }
 
 bool is_tag(std::string_view text) {

@@ -23,7 +23,8 @@ TEST(ImageReference, IsMadeWhole) {
 TEST(ImageReference, RefusesWhatIsNoImageOfARegistry) {
   for (const char* text :
        {"", "UPPER/case", "docker-archive:/etc/passwd", "oci:/tmp/x", "a:", "a@sha256:short",
-        "../etc", "a//b", "a b", "-x/y", "169.254.169.254/latest/meta-data", "a:tag:more"}) {
+        "../etc", "a//b", "a b", "-x/y", "ghcr../a", "-a.io/x", "a-.io/x", "h:/a", "h:1x/a",
+        "169.254.169.254/latest/meta-data", "a:tag:more"}) {
     const auto reference = parse_image_reference(text);
     EXPECT_FALSE(reference) << text << " became " << reference->text();
   }
