@@ -48,6 +48,7 @@ struct Command {
   std::string hidden_mount;
   int stdout_fd = -1;  // -1: captured
   int stderr_fd = -1;  // -1: captured
+  std::vector<int> passed_fds;  // become 3, 4, ... in the child
 };
 
 struct CommandResult {

@@ -44,9 +44,9 @@ constexpr std::size_t kTasksMax = 16;
 constexpr std::chrono::seconds kGrace{5};
 
 // Reports what the machine lacks; the first fault stops the start.
-base::Status check_needs(const node::NodePaths& paths) {
+base::Status check_needs(const node::NodePaths& paths, const std::string& runtime_binary) {
   std::string faults;
-  for (const node::PreflightFinding& finding : node::check_machine(paths)) {
+  for (const node::PreflightFinding& finding : node::check_machine(paths, runtime_binary)) {
     if (finding.weight == node::Weight::kAdvice) {
       observe::log_warning("advice", {{"what", finding.text}});
     } else {
@@ -125,7 +125,7 @@ async::Task<base::Status> AllInOne::Parts::open_store() {
 async::Task<base::Status> AllInOne::Parts::start_node() {
   AT_CO_TRY(const node::NodePaths paths, node::NodePaths::make(options.state_dir));
   AT_CO_OK(paths.make_folders());
-  AT_CO_OK(check_needs(paths));
+  AT_CO_OK(check_needs(paths, options.runtime_binary));
   AT_CO_TRY(const os::Cgroups cgroups, os::Cgroups::detect());
   if (!options.images_dir.empty()) {
     const std::string from = options.images_dir, to = paths.local_images();
