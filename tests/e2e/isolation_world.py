@@ -23,8 +23,8 @@ TCP_PORT, UDP_PORT = 80, 53
 PROBE_SOURCES = pathlib.Path(__file__).resolve().parent.parent / "probe"
 
 
-def run(*words, check=True):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+def run(*words, check=True, seconds=60):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
     assert not check or done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
     return done
 
@@ -33,8 +33,8 @@ def build_probe(folder):
     """The probe as one static file, which runs in any image."""
     target = folder / "probe"
     compiler = os.environ.get("CXX", "clang++-16")
-    run(compiler, "-std=c++20", "-O1", "-static", "-pthread", "-s", "-o", str(target),
-        *map(str, sorted(PROBE_SOURCES.glob("*.cc"))))
+    run(compiler, "-std=c++20", "-O0", "-static", "-pthread", "-s", "-o", str(target),
+        *map(str, sorted(PROBE_SOURCES.glob("*.cc"))), seconds=300)
     return target
 
 
@@ -77,13 +77,13 @@ class World:
         # A network for tests of network equipment; one of its parts for each run at a time.
         self.network = f"198.18.{os.getpid() % 250}"
         self.folder = folder
-        self.server = None
+        self.outside = self.server = None
 
     def __enter__(self):
+        self.probe = build_probe(self.folder)
         try:
             self._wire()
             self.outside = Outside(self.outer)
-            self.probe = build_probe(self.folder)
             state = self.folder / "state"
             state.mkdir()
             self.server = Server(state)
@@ -99,7 +99,6 @@ class World:
     def __exit__(self, *ending):
         try:
             self.server.__exit__(*ending)
-            self.outside.close()
         finally:
             self._unwire()
 
@@ -125,6 +124,8 @@ class World:
         run("ip", "-n", self.outer, "route", "add", "default", "via", "198.51.100.1")
 
     def _unwire(self):
+        if self.outside:
+            self.outside.close()
         run("ip", "link", "delete", self.link, check=False)
         for name in (self.inner, self.outer):
             run("ip", "netns", "delete", name, check=False)

@@ -38,8 +38,8 @@ def test_the_internet_when_opened(opened, words):
 
 
 @pytest.fixture(params=["closed", "opened"])
-def either(request):
-    return request.getfixturevalue(request.param)
+def either(request, closed, opened):
+    return {"closed": closed, "opened": opened}[request.param]
 
 
 def test_the_metadata_address_is_refused(world, either):
