@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = pathlib.Path(os.environ.get("AGENTTIER_BIN", ROOT / "build" / "test" / "bin"))
 IMAGES = ROOT / "build" / "images"
 START_SECONDS = 60
+# What a sandbox runs under: what the node starts by itself (crun or runc), or gVisor.
+RUNTIME_CLASSES = ("native", "gvisor")
 
 
 def eventually(check, seconds=30.0, what="the expected state"):
@@ -29,6 +31,11 @@ def eventually(check, seconds=30.0, what="the expected state"):
             return value
         assert time.monotonic() < end, f"{what} did not come within {seconds} s; last: {value!r}"
         pause.wait(0.02)
+
+
+def asking_for(runtime_class):
+    """What a request to create says of it."""
+    return {} if runtime_class == "native" else {"runtimeClass": runtime_class}
 
 
 class Sandbox:

@@ -23,6 +23,7 @@
 #include "identity/bootstrap.h"
 #include "kube/client.h"
 #include "kube/event_recorder.h"
+#include "node/kernel_limits.h"
 #include "node/node_agent.h"
 #include "node/preflight.h"
 #include "node/routed_network.h"
@@ -43,7 +44,7 @@ constexpr std::size_t kBlockingThreads = 6;
 constexpr std::size_t kTasksMax = 16;
 constexpr std::chrono::seconds kGrace{5};
 
-// Reports what the machine lacks; the first fault stops the start.
+// Reports what the machine lacks, a fault stops the start; then makes room for sandboxes.
 base::Status check_needs(const node::NodePaths& paths, const std::string& runtime_binary) {
   std::string faults;
   for (const node::PreflightFinding& finding : node::check_machine(paths, runtime_binary)) {
@@ -54,6 +55,9 @@ base::Status check_needs(const node::NodePaths& paths, const std::string& runtim
     }
   }
   if (!faults.empty()) return base::unavailable(faults);
+  for (const std::string& text : node::raise_kernel_limits("/proc/sys")) {
+    observe::log_warning("advice", {{"what", text}});
+  }
   return {};
 }
 

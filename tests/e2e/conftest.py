@@ -1,46 +1,10 @@
 """Fixtures of the tests that attack a sandbox: a world of their own, and sandboxes of each class."""
 
-import json
 import os
-import uuid
 
 import pytest
 
-from isolation_world import World
-
-RUNTIME_CLASSES = ("runc", "gvisor")
-
-
-class Attacked:
-    """A sandbox with the probe in it."""
-
-    def __init__(self, world, runtime_class, **more):
-        if runtime_class != "runc":
-            more["runtimeClass"] = runtime_class
-        self.world, self.runtime_class = world, runtime_class
-        more.setdefault("network", {"allowInternet": False})
-        self.sandbox = world.server.create(**more)
-        self.sandbox.write("/workspace/probe", world.probe.read_bytes())
-        self.sandbox.out("chmod 755 /workspace/probe")
-
-    def __getattr__(self, name):
-        return getattr(self.sandbox, name)
-
-    def probe(self, *words, timeout=30):
-        command = " ".join(["/workspace/probe", *words])
-        result = self.sandbox.exec(command, timeout=timeout)
-        assert result["exitCode"] == 0 and result["stdout"], result
-        return json.loads(result["stdout"])
-
-    def begin(self, *words):
-        """Starts an attack that goes on by itself; gives what it says it took, when it has it."""
-        said = f"/workspace/said-{uuid.uuid4().hex[:8]}"
-        command = " ".join(["/workspace/probe", *words])
-        self.sandbox.exec(f"nohup setsid {command} >{said} 2>&1 </dev/null &", timeout=20)
-        return said
-
-    def ip(self):
-        return self.sandbox.get().json()["podIP"]
+from isolation_world import RUNTIME_CLASSES, Attacked, World
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +30,7 @@ def closed(world, runtime_class):
 
 @pytest.fixture(scope="session")
 def neighbour(world):
-    made = Attacked(world, "runc")
+    made = Attacked(world, "native")
     yield made
     made.delete()
 

@@ -14,8 +14,9 @@ import queue
 import subprocess
 import sys
 import threading
+import uuid
 
-from harness import Server
+from harness import RUNTIME_CLASSES, Server, asking_for  # noqa: F401 - the classes are for fixtures
 
 METADATA = "169.254.169.254"
 INTERNET = "198.51.100.2"  # of a network that is for documentation alone
@@ -86,7 +87,8 @@ class World:
             self.outside = Outside(self.outer)
             state = self.folder / "state"
             state.mkdir()
-            self.server = Server(state)
+            native = os.environ.get("AGENTTIER_TEST_NATIVE_RUNTIME")
+            self.server = Server(state, *(("--container-runtime", native) if native else ()))
             self.server.launcher = ("nsenter", f"--net=/run/netns/{self.inner}")
             self.server.listens_at = "0.0.0.0"
             self.server.reached_at = f"{self.network}.2"
@@ -140,3 +142,34 @@ class World:
         """Runs the probe on the host, as root, in the server's or a given network namespace."""
         done = run("nsenter", f"--net=/run/netns/{where or self.inner}", *before, str(self.probe), *words)
         return json.loads(done.stdout)
+
+
+class Attacked:
+    """A sandbox with the probe in it."""
+
+    def __init__(self, world, runtime_class, **more):
+        more.update(asking_for(runtime_class))
+        self.world, self.runtime_class = world, runtime_class
+        more.setdefault("network", {"allowInternet": False})
+        self.sandbox = world.server.create(**more)
+        self.sandbox.write("/workspace/probe", world.probe.read_bytes())
+        self.sandbox.out("chmod 755 /workspace/probe")
+
+    def __getattr__(self, name):
+        return getattr(self.sandbox, name)
+
+    def probe(self, *words, timeout=30):
+        command = " ".join(["/workspace/probe", *words])
+        result = self.sandbox.exec(command, timeout=timeout)
+        assert result["exitCode"] == 0 and result["stdout"], result
+        return json.loads(result["stdout"])
+
+    def begin(self, *words):
+        """Starts an attack that goes on by itself; gives what it says it took, when it has it."""
+        said = f"/workspace/said-{uuid.uuid4().hex[:8]}"
+        command = " ".join(["/workspace/probe", *words])
+        self.sandbox.exec(f"nohup setsid {command} >{said} 2>&1 </dev/null &", timeout=20)
+        return said
+
+    def ip(self):
+        return self.sandbox.get().json()["podIP"]

@@ -12,8 +12,8 @@ import uuid
 import pytest
 
 import isolation_attempts as attempts
-from conftest import Attacked
-from harness import eventually
+from harness import ROOT, eventually
+from isolation_world import Attacked
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +117,7 @@ def test_its_status_says_that_it_has_no_privileges(closed):
 @pytest.fixture(scope="module")
 def offering(world):
     """A sandbox of which a program holds what another would look for."""
-    made = Attacked(world, "runc")
+    made = Attacked(world, "native")
     name, key = "at-shared-" + uuid.uuid4().hex[:8], "77001"
     made.exec(f"tail -f /dev/null | nohup /workspace/probe offer_shared {name} {key} "
               f">/workspace/offered 2>&1 &", timeout=10)
@@ -174,3 +174,17 @@ def test_the_runtime_refuses_callers_inside(closed):
         printf "POST /v1/exec HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 2\\r\\n\\r\\n{}" >&3
         head -1 <&3'""")
     assert " 401 " in reply
+
+
+def test_the_table_in_the_documentation_has_every_attempt_and_its_outcomes():
+    rows = {}
+    for line in (ROOT / "docs" / "isolation.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0].startswith("`"):
+            rows[cells[0].strip("`")] = cells
+    assert set(rows) == {attempt.split()[0] for attempt in attempts.ALL}
+    for attempt in attempts.ALL:
+        _, _, native, gvisor, host, _ = rows[attempt.split()[0]]
+        assert native == "refused"
+        assert gvisor == ("without effect" if attempt in attempts.WITHOUT_EFFECT_IN_GVISOR else "refused")
+        assert host == ("works" if attempt in attempts.WORK_ON_HOST else "—")

@@ -6,8 +6,7 @@ import uuid
 
 import pytest
 
-from conftest import Attacked
-from isolation_world import INTERNET, METADATA, TCP_PORT, UDP_PORT, run
+from isolation_world import INTERNET, METADATA, TCP_PORT, UDP_PORT, Attacked, run
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +68,7 @@ def test_a_foreign_source_address_is_refused(opened, neighbour):
 
 
 def test_a_foreign_source_address_does_not_leave_even_for_root_in_its_network(world, neighbour):
-    opened = Attacked(world, "runc", network={"allowInternet": True})
+    opened = Attacked(world, "native", network={"allowInternet": True})
     try:
         namespaces = pathlib.Path(world.server.state_dir).glob("network/netns/*")
         own = [n for n in namespaces if opened.ip() in run("nsenter", f"--net={n}", "ip", "address").stdout]
