@@ -25,7 +25,8 @@ Result<Fd> make_in_this_thread(const std::string& netns_path) {
     return base::from_errno("set the mount namespace apart", errno);
   }
   // The folder is another one in each network namespace.
-  if (::setns(netns.get(), CLONE_NEWNET) != 0) return base::from_errno("enter " + netns_path, errno);
+  if (::setns(netns.get(), CLONE_NEWNET) != 0)
+    return base::from_errno("enter " + netns_path, errno);
   if (::mount("none", kHidden, "tmpfs", MS_RDONLY, nullptr) != 0) {
     return base::from_errno(std::string("hide ") + kHidden, errno);
   }

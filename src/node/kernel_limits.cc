@@ -61,8 +61,8 @@ Status raise_process_limit(int resource) {
 }
 
 std::string shared(const std::string& counts, const std::string& remedy, const std::string& why) {
-  return "sandboxes share one limit of " + counts + ", so that one can use up what others need: " +
-         remedy + " (" + why + ")";
+  return "sandboxes share one limit of " + counts +
+         ", so that one can use up what others need: " + remedy + " (" + why + ")";
 }
 
 }  // namespace

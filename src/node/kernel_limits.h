@@ -1,9 +1,10 @@
 #pragma once
 // Limits that the kernel keeps for a user or for the whole machine, not for a sandbox.
 //
-// The programs of all sandboxes run as one user of this machine, so what one takes of such a limit is
-// missing in the others. All that these limits count is also charged to the memory of the sandbox
-// that takes it. So they are moved out of the way, and every sandbox meets a limit of its own first.
+// The programs of all sandboxes run as one user of this machine, so what one takes of such a limit
+// is missing in the others. All that these limits count is also charged to the memory of the
+// sandbox that takes it. So they are moved out of the way, and every sandbox meets a limit of its
+// own first.
 //
 // Raised, never lowered, and left raised: sandboxes run on when the server ends.
 //

@@ -85,7 +85,8 @@ os::Command OciRuntime::command(std::vector<std::string> words) const {
   result.argv = {program(kind_), "--root", records()};
   result.hidden_mount = hidden_mount_;
   if (kind_ == RuntimeKind::kGvisor) {
-    result.argv.insert(result.argv.end(), {"--platform=ptrace", "--network=sandbox", "--oci-seccomp"});
+    result.argv.insert(result.argv.end(),
+                       {"--platform=ptrace", "--network=sandbox", "--oci-seccomp"});
   }
   result.argv.insert(result.argv.end(), words.begin(), words.end());
   return result;
@@ -96,8 +97,8 @@ async::Task<Result<pid_t>> OciRuntime::run(RunContainer container) {
   const std::string pid_file = container.bundle + "/pid";
   (void)os::remove_file(log);
   (void)os::remove_file(pid_file);
-  std::vector<std::string> words = {"--log",    log,        "--log-format", "json",
-                                    "run",      "--detach", "--bundle",     container.bundle,
+  std::vector<std::string> words = {"--log",      log,        "--log-format", "json",
+                                    "run",        "--detach", "--bundle",     container.bundle,
                                     "--pid-file", pid_file};
   if (!container.passed_fds.empty()) {
     words.insert(words.end(), {"--preserve-fds", std::to_string(container.passed_fds.size())});
@@ -150,7 +151,8 @@ async::Task<Result<std::vector<std::string>>> OciRuntime::list() {
   // A record that a crash left half written is not listed by runc or crun, and must be removed all
   // the same.
   if (kind_ != RuntimeKind::kGvisor) co_return os::list_directory(records());
-  // Asking runsc costs a process; without a record there is nothing to ask for, without runsc nobody.
+  // Asking runsc costs a process; without a record there is nothing to ask for, without runsc
+  // nobody.
   if (os::list_directory(records()).empty() || !why_missing(kind_).empty()) {
     co_return std::vector<std::string>();
   }

@@ -1,8 +1,8 @@
 #pragma once
 // The OCI runtime's command line: crun, runc, or runsc (gVisor), which share it.
 //
-// gVisor gets the seccomp profile of the bundle as well, which it does not apply unless told to, and
-// its own network stack on the pod's interface.
+// gVisor gets the seccomp profile of the bundle as well, which it does not apply unless told to,
+// and its own network stack on the pod's interface.
 //
 // Guarantees: every call has a time limit; its errors carry the runtime's own last message;
 // remove() is idempotent and kills what still runs. The container's streams are the descriptors

@@ -24,8 +24,8 @@ constexpr std::size_t kTasksMax = 256;
 constexpr int kUnknownExitCode = 137;
 constexpr const char* kUnknownReason = "ContainerStatusUnknown";
 
-// What the runtime in a sandbox keeps for itself, whatever the programs take: a task for each program
-// that it runs at a time, until that has moved to the programs' group, and its own threads.
+// What the runtime in a sandbox keeps for itself, whatever the programs take: a task for each
+// program that it runs at a time, until that has moved to the programs' group, and its own threads.
 constexpr std::int64_t kRuntimeTasksReserve = 256 + 64;
 constexpr const char* kInnerGroupsEnv = "AGENTTIER_RUNTIME_INNER_GROUPS=";
 
@@ -221,8 +221,7 @@ async::Task<Result<ContainerProcess>> PodContainers::launch(RunContainer run) {
   os::Fd mounts;
   if (runtime().kind() == RuntimeKind::kGvisor) {
     const std::string netns = state_.network.netns_path;
-    AT_CO_TRY(mounts,
-              co_await parts_.blocking.run([netns] { return make_gvisor_mounts(netns); }));
+    AT_CO_TRY(mounts, co_await parts_.blocking.run([netns] { return make_gvisor_mounts(netns); }));
     run.mount_namespace_fd = mounts.get();
   }
   AT_CO_TRY(const pid_t pid, co_await runtime().run(std::move(run)));

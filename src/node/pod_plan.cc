@@ -325,9 +325,10 @@ Status check_pod(const api::Pod& pod) {
     return base::invalid_field("spec.shareProcessNamespace", "is not supported; remove it");
   }
   if (!runtime_class_of(spec.runtime_class_name.value_or(""))) {
-    return base::invalid_field("spec.runtimeClassName",
-                               "\"" + *spec.runtime_class_name +
-                                   "\" is not known on this node; use gvisor or runc, or leave it out");
+    return base::invalid_field(
+        "spec.runtimeClassName",
+        "\"" + *spec.runtime_class_name +
+            "\" is not known on this node; use gvisor or runc, or leave it out");
   }
   AT_OK(check_volumes(spec.volumes));
   for (std::size_t i = 0; i < spec.init_containers.size(); ++i) {

@@ -63,12 +63,14 @@ bool is_static(const std::string& program) {
 
 void check_runtime_binary(const std::string& program, Findings& findings) {
   const std::string remedy =
-      ": build it (cmake --preset runtime, then ninja -C build/runtime) and put it beside agenttier, or "
+      ": build it (cmake --preset runtime, then ninja -C build/runtime) and put it beside "
+      "agenttier, or "
       "name it with --runtime-binary";
   if (!os::exists(program)) {
     fault(findings, "the sandbox runtime is not at " + program + remedy);
   } else if (os::is_directory(program) || ::access(program.c_str(), X_OK) != 0) {
-    fault(findings, "the sandbox runtime " + program + " is not a program that can be run" + remedy);
+    fault(findings,
+          "the sandbox runtime " + program + " is not a program that can be run" + remedy);
   } else if (!is_static(program)) {
     fault(findings, "the sandbox runtime " + program +
                         " is not a static program, so it starts in no sandbox" + remedy);

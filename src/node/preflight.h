@@ -5,7 +5,8 @@
 // an advice does not.
 //
 // Example:
-//   for (const PreflightFinding& finding : check_machine(paths, binary)) std::cerr << finding.text << "\n";
+//   for (const PreflightFinding& finding : check_machine(paths, binary)) std::cerr << finding.text
+//   << "\n";
 
 #include <string>
 #include <vector>
@@ -22,8 +23,8 @@ struct PreflightFinding {
   bool operator==(const PreflightFinding&) const = default;
 };
 
-// `runtime_binary` is the program that is put into every sandbox. Blocks for some milliseconds; leaves
-// nothing behind.
+// `runtime_binary` is the program that is put into every sandbox. Blocks for some milliseconds;
+// leaves nothing behind.
 std::vector<PreflightFinding> check_machine(const NodePaths& paths,
                                             const std::string& runtime_binary);
 

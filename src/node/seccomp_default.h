@@ -14,8 +14,8 @@
 namespace agenttier::node {
 
 // gVisor enforces the profile within its own kernel. Its releases before 2023 answer every refused
-// call with EPERM, and libraries that get that from clone3 make no threads: so clone3 goes through to
-// gVisor, which does not know it in those releases and gives ENOSYS itself.
+// call with EPERM, and libraries that get that from clone3 make no threads: so clone3 goes through
+// to gVisor, which does not know it in those releases and gives ENOSYS itself.
 enum class SeccompEnforcer : std::uint8_t { kKernel, kGvisor };
 
 // The value of linux.seccomp in an OCI configuration.

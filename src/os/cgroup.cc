@@ -234,7 +234,8 @@ Status Cgroups::remove(const std::string& path) const {
   return status;
 }
 
-// In version 2 the inner group is a threaded one, which has the two controllers and shares the rest.
+// In version 2 the inner group is a threaded one, which has the two controllers and shares the
+// rest.
 Result<std::vector<Fd>> Cgroups::make_inner(const std::string& path) const {
   std::vector<Fd> entrances;
   const char* const entrance = mode_ == CgroupMode::kV2 ? "/cgroup.threads" : "/tasks";

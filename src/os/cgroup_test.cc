@@ -38,8 +38,8 @@ class InnerGroup : public testing::Test {
     EXPECT_TRUE(cgroups_->remove(path_));
   }
 
-  // A child in the inner group forks until it may not, then exits with how often it could; those that
-  // it made stay.
+  // A child in the inner group forks until it may not, then exits with how often it could; those
+  // that it made stay.
   int count_forks() const {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -115,8 +115,8 @@ class SpawnSetup {
   SpawnSetup(const SpawnSetup&) = delete;
   SpawnSetup& operator=(const SpawnSetup&) = delete;
 
-  // Descriptor i of the child is the i-th of these. They are moved out of the way first: any of them
-  // may have another's target number itself.
+  // Descriptor i of the child is the i-th of these. They are moved out of the way first: any of
+  // them may have another's target number itself.
   void descriptors(const std::vector<int>& given) {
     constexpr int kAside = 500;
     const int count = static_cast<int>(given.size());

@@ -163,7 +163,8 @@ pid_t spawn_plain(const std::vector<std::string>& words) {
 
 TEST(Command, PassesTheDescriptorsItNamesFromThreeOn) {
   Loop loop;
-  const Fd first(::open("/dev/null", O_RDONLY | O_CLOEXEC)), second(::open("/", O_PATH | O_CLOEXEC));
+  const Fd first(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      second(::open("/", O_PATH | O_CLOEXEC));
   const auto result = loop.run(
       {.argv = {"/bin/sh", "-c", "readlink /proc/self/fd/3 /proc/self/fd/4; ls /proc/self/fd"},
        .passed_fds = {second.get(), first.get()}});

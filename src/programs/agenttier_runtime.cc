@@ -77,8 +77,8 @@ std::vector<std::string_view> environment() {
   return variables;
 }
 
-// What is for this program alone goes from the memory in which /proc shows it: not every kernel that
-// runs sandboxes hides one process's environment from another of the same user.
+// What is for this program alone goes from the memory in which /proc shows it: not every kernel
+// that runs sandboxes hides one process's environment from another of the same user.
 void wipe_own_environment() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

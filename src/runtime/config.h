@@ -3,7 +3,8 @@
 //
 //   AGENTTIER_RUNTIME_TOKEN_SHA256  the token's SHA-256, 64 hex digits; required
 //   AGENTTIER_RUNTIME_LISTEN        "address:port", default every address, port 9000
-//   AGENTTIER_RUNTIME_INNER_GROUPS  how many descriptors, from 3 on, lead into the programs' control
+//   AGENTTIER_RUNTIME_INNER_GROUPS  how many descriptors, from 3 on, lead into the programs'
+//   control
 //                                   groups; default none
 //   AGENTTIER_WORKSPACE             default /workspace
 //   arguments after "--"            the main process: when it ends, the runtime ends with its code

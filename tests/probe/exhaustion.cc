@@ -146,7 +146,9 @@ Outcome hold_watches(Arguments) {
 }
 
 // One watcher, as an editor or a build tool needs it.
-Outcome make_watch(Arguments) { return outcome_of(inotify_init1(IN_CLOEXEC)); }
+Outcome make_watch(Arguments) {
+  return outcome_of(inotify_init1(IN_CLOEXEC));
+}
 
 Outcome hold_pipes(Arguments) {
   static char block[1U << 20];

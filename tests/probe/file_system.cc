@@ -24,16 +24,36 @@ Outcome make_file(const std::string& path) {
   return done();
 }
 
-Outcome write_root(Arguments) { return make_file("/agenttier-probe"); }
-Outcome write_usr(Arguments) { return make_file("/usr/agenttier-probe"); }
-Outcome write_dev(Arguments) { return make_file("/dev/agenttier-probe"); }
-Outcome write_sys(Arguments) { return try_open("/sys/kernel/profiling", O_WRONLY); }
-Outcome write_passwd(Arguments) { return try_open("/etc/passwd", O_WRONLY | O_APPEND); }
-Outcome write_hosts(Arguments) { return try_open("/etc/hosts", O_WRONLY | O_APPEND); }
-Outcome write_runtime(Arguments) { return try_open("/.agenttier/runtime", O_WRONLY); }
-Outcome write_core_pattern(Arguments) { return try_open("/proc/sys/kernel/core_pattern", O_WRONLY); }
-Outcome write_panic(Arguments) { return try_open("/proc/sys/kernel/panic", O_WRONLY); }
-Outcome open_sysrq(Arguments) { return try_open("/proc/sysrq-trigger", O_WRONLY); }
+Outcome write_root(Arguments) {
+  return make_file("/agenttier-probe");
+}
+Outcome write_usr(Arguments) {
+  return make_file("/usr/agenttier-probe");
+}
+Outcome write_dev(Arguments) {
+  return make_file("/dev/agenttier-probe");
+}
+Outcome write_sys(Arguments) {
+  return try_open("/sys/kernel/profiling", O_WRONLY);
+}
+Outcome write_passwd(Arguments) {
+  return try_open("/etc/passwd", O_WRONLY | O_APPEND);
+}
+Outcome write_hosts(Arguments) {
+  return try_open("/etc/hosts", O_WRONLY | O_APPEND);
+}
+Outcome write_runtime(Arguments) {
+  return try_open("/.agenttier/runtime", O_WRONLY);
+}
+Outcome write_core_pattern(Arguments) {
+  return try_open("/proc/sys/kernel/core_pattern", O_WRONLY);
+}
+Outcome write_panic(Arguments) {
+  return try_open("/proc/sys/kernel/panic", O_WRONLY);
+}
+Outcome open_sysrq(Arguments) {
+  return try_open("/proc/sysrq-trigger", O_WRONLY);
+}
 
 // A masked file is a bind of /dev/null: it opens and gives nothing.
 Outcome read_some(const std::string& path) {
@@ -47,17 +67,39 @@ Outcome read_some(const std::string& path) {
   return count > 0 ? done() : refused("empty");
 }
 
-Outcome read_kcore(Arguments) { return read_some("/proc/kcore"); }
-Outcome read_keys(Arguments) { return read_some("/proc/keys"); }
-Outcome read_timer_list(Arguments) { return read_some("/proc/timer_list"); }
-Outcome read_interrupts(Arguments) { return read_some("/proc/interrupts"); }
-Outcome read_kmsg(Arguments) { return read_some("/proc/kmsg"); }
-Outcome read_dev_kmsg(Arguments) { return read_some("/dev/kmsg"); }
-Outcome read_memory_device(Arguments) { return try_open("/dev/mem", O_RDONLY); }
-Outcome read_shadow(Arguments) { return read_some("/etc/shadow"); }
-Outcome read_sys_firmware(Arguments) { return try_open("/sys/firmware/memmap", O_RDONLY); }
-Outcome read_slabs(Arguments) { return read_some("/proc/slabinfo"); }
-Outcome read_page_map(Arguments) { return read_some("/proc/kpagecount"); }
+Outcome read_kcore(Arguments) {
+  return read_some("/proc/kcore");
+}
+Outcome read_keys(Arguments) {
+  return read_some("/proc/keys");
+}
+Outcome read_timer_list(Arguments) {
+  return read_some("/proc/timer_list");
+}
+Outcome read_interrupts(Arguments) {
+  return read_some("/proc/interrupts");
+}
+Outcome read_kmsg(Arguments) {
+  return read_some("/proc/kmsg");
+}
+Outcome read_dev_kmsg(Arguments) {
+  return read_some("/dev/kmsg");
+}
+Outcome read_memory_device(Arguments) {
+  return try_open("/dev/mem", O_RDONLY);
+}
+Outcome read_shadow(Arguments) {
+  return read_some("/etc/shadow");
+}
+Outcome read_sys_firmware(Arguments) {
+  return try_open("/sys/firmware/memmap", O_RDONLY);
+}
+Outcome read_slabs(Arguments) {
+  return read_some("/proc/slabinfo");
+}
+Outcome read_page_map(Arguments) {
+  return read_some("/proc/kpagecount");
+}
 
 // Addresses read as zeros for those who may not know them.
 Outcome read_kallsyms(Arguments) {
@@ -84,11 +126,17 @@ Outcome make_device(const std::string& path, mode_t type, dev_t device) {
   return opened;
 }
 
-Outcome make_char_device(Arguments) { return make_device("/tmp/agenttier-probe-c", S_IFCHR, makedev(1, 1)); }
-Outcome make_block_device(Arguments) { return make_device("/tmp/agenttier-probe-b", S_IFBLK, makedev(7, 0)); }
+Outcome make_char_device(Arguments) {
+  return make_device("/tmp/agenttier-probe-c", S_IFCHR, makedev(1, 1));
+}
+Outcome make_block_device(Arguments) {
+  return make_device("/tmp/agenttier-probe-b", S_IFBLK, makedev(7, 0));
+}
 
 // Opens the device node at the path given, which the host put there.
-Outcome open_planted_device(Arguments arguments) { return try_open(arguments[0], O_RDONLY); }
+Outcome open_planted_device(Arguments arguments) {
+  return try_open(arguments[0], O_RDONLY);
+}
 
 Outcome mount_tmpfs(Arguments) {
   if (mount("none", "/mnt", "tmpfs", 0, nullptr) < 0) return refused(errno_name(errno));

@@ -36,8 +36,8 @@ Outcome in_child(Outcome (*run)(Arguments), Arguments arguments) {
     Outcome::Kind kind;
     char why[200];
   };
-  void* const page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const page =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return refused("mmap: " + errno_name(errno));
   auto* const shared = new (page) Shared{};
   const pid_t child = fork();
@@ -53,8 +53,9 @@ Outcome in_child(Outcome (*run)(Arguments), Arguments arguments) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (shared->finished) return {shared->kind, shared->why};
-  return refused(WIFSIGNALED(status) ? std::string("killed by signal ") + strsignal(WTERMSIG(status))
-                                     : "the child ended early");
+  return refused(WIFSIGNALED(status)
+                     ? std::string("killed by signal ") + strsignal(WTERMSIG(status))
+                     : "the child ended early");
 }
 
 std::string read_text(const std::string& path, std::size_t bytes_max) {

@@ -59,11 +59,21 @@ Outcome unshare_kind(int flags, Arguments arguments) {
   return in_child([](Arguments) { return outcome_of(unshare(wanted)); }, arguments);
 }
 
-Outcome unshare_user(Arguments a) { return unshare_kind(CLONE_NEWUSER, a); }
-Outcome unshare_mounts(Arguments a) { return unshare_kind(CLONE_NEWNS, a); }
-Outcome unshare_network(Arguments a) { return unshare_kind(CLONE_NEWNET, a); }
-Outcome unshare_processes(Arguments a) { return unshare_kind(CLONE_NEWPID, a); }
-Outcome unshare_groups(Arguments a) { return unshare_kind(CLONE_NEWCGROUP, a); }
+Outcome unshare_user(Arguments a) {
+  return unshare_kind(CLONE_NEWUSER, a);
+}
+Outcome unshare_mounts(Arguments a) {
+  return unshare_kind(CLONE_NEWNS, a);
+}
+Outcome unshare_network(Arguments a) {
+  return unshare_kind(CLONE_NEWNET, a);
+}
+Outcome unshare_processes(Arguments a) {
+  return unshare_kind(CLONE_NEWPID, a);
+}
+Outcome unshare_groups(Arguments a) {
+  return unshare_kind(CLONE_NEWCGROUP, a);
+}
 
 Outcome clone_user(Arguments) {
   const long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0);
@@ -85,8 +95,12 @@ Outcome clone3_user(Arguments) {
 }
 
 // The process that is attacked: in a sandbox its runtime, which is 1.
-std::string folder_of(Arguments arguments) { return "/proc/" + arguments[0]; }
-pid_t pid_of(Arguments arguments) { return std::atoi(arguments[0].c_str()); }
+std::string folder_of(Arguments arguments) {
+  return "/proc/" + arguments[0];
+}
+pid_t pid_of(Arguments arguments) {
+  return std::atoi(arguments[0].c_str());
+}
 
 // The namespaces of another process, which need not be another's.
 Outcome join_namespace(Arguments arguments) {
@@ -130,7 +144,8 @@ Outcome copy_runtime_memory(Arguments arguments) {
   char byte = 0;
   iovec local{&byte, 1};
   iovec remote{reinterpret_cast<void*>(0x1000), 1};
-  if (process_vm_readv(pid_of(arguments), &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT) return done();
+  if (process_vm_readv(pid_of(arguments), &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT)
+    return done();
   return refused(errno_name(errno));
 }
 

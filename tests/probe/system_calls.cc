@@ -67,14 +67,16 @@ Outcome call_as_32_bit(Arguments arguments) {
       [](Arguments) {
         long result = 20;
         asm volatile("int $0x80" : "+a"(result) : : "memory");
-        if (result == -ENOSYS || result == -EPERM) return refused(errno_name(static_cast<int>(-result)));
+        if (result == -ENOSYS || result == -EPERM)
+          return refused(errno_name(static_cast<int>(-result)));
         return result > 0 ? done() : refused(errno_name(static_cast<int>(-result)));
       },
       arguments);
 }
 
 Outcome call_as_x32(Arguments arguments) {
-  return in_child([](Arguments) { return outcome_of(syscall(0x40000000 + SYS_getpid)); }, arguments);
+  return in_child([](Arguments) { return outcome_of(syscall(0x40000000 + SYS_getpid)); },
+                  arguments);
 }
 #endif
 
