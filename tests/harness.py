@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = pathlib.Path(os.environ.get("AGENTTIER_BIN", ROOT / "build" / "test" / "bin"))
 IMAGES = ROOT / "build" / "images"
 START_SECONDS = 60
+# What a sandbox runs under: what the node starts by itself (crun or runc), or gVisor.
+RUNTIME_CLASSES = ("native", "gvisor")
 
 
 def eventually(check, seconds=30.0, what="the expected state"):
@@ -29,6 +31,11 @@ def eventually(check, seconds=30.0, what="the expected state"):
             return value
         assert time.monotonic() < end, f"{what} did not come within {seconds} s; last: {value!r}"
         pause.wait(0.02)
+
+
+def asking_for(runtime_class):
+    """What a request to create says of it."""
+    return {} if runtime_class == "native" else {"runtimeClass": runtime_class}
 
 
 class Sandbox:
@@ -84,6 +91,10 @@ class Sandbox:
 class Server:
     """One `agenttier up` on its own state folder and a free port."""
 
+    launcher = ()           # a command that runs the command behind it, in a namespace for example
+    listens_at = "127.0.0.1"
+    reached_at = None       # where the tests find it, if that is elsewhere
+
     def __init__(self, state_dir, *arguments):
         self.state_dir = pathlib.Path(state_dir)
         self.arguments = arguments
@@ -109,8 +120,8 @@ class Server:
         environment = dict(os.environ, AGENTTIER_CONFIG=str(self.state_dir / "cli.json"))
         log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
-            [str(BIN / "agenttier"), "up", "--state-dir", str(self.state_dir),
-             "--listen", f"127.0.0.1:{self.port}", "--images", str(IMAGES), *self.arguments],
+            [*self.launcher, str(BIN / "agenttier"), "up", "--state-dir", str(self.state_dir),
+             "--listen", f"{self.listens_at}:{self.port}", "--images", str(IMAGES), *self.arguments],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
             start_new_session=True)
         log.close()
@@ -120,6 +131,8 @@ class Server:
             return url_file.exists() and url_file.read_text().strip()
 
         self.url = eventually(started, START_SECONDS, "the server's address")
+        if self.reached_at:
+            self.url = f"http://{self.reached_at}:{self.port}"
         self.key = (self.state_dir / "admin.key").read_text().strip()
 
     def log_tail(self, size=4000):

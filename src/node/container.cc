@@ -6,7 +6,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "node/json_fields.h"
-#include "node/seccomp_default.h"
 
 namespace agenttier::node {
 
@@ -108,7 +107,7 @@ json::object resources(const ContainerLimits& limits) {
   return {{"devices", json::array{json::object{{"allow", false}, {"access", "rwm"}}}},
           {"memory", std::move(memory)},
           {"cpu", std::move(cpu)},
-          {"pids", json::object{{"limit", limits.pids}}}};
+          {"pids", json::object{{"limit", limits.pids + limits.pids_reserve}}}};
 }
 
 json::array namespaces(const ContainerConfig& config) {
@@ -128,7 +127,7 @@ json::object linux_part(const ContainerConfig& config) {
   result["namespaces"] = namespaces(config);
   result["resources"] = resources(config.limits);
   result["cgroupsPath"] = config.cgroup_path;
-  result["seccomp"] = default_seccomp_profile();
+  result["seccomp"] = default_seccomp_profile(config.seccomp);
   result["maskedPaths"] =
       json::array{"/proc/acpi",        "/proc/asound",  "/proc/interrupts",
                   "/proc/kcore",       "/proc/keys",    "/proc/latency_stats",

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "node/seccomp_default.h"
+
 namespace agenttier::node {
 
 enum class Access : std::uint8_t { kReadWrite, kReadOnly };
@@ -37,6 +39,7 @@ struct ContainerLimits {
   std::int64_t cpu_millis = 0;        // 0: none
   std::int64_t cpu_share_millis = 0;  // weight against others under load; 0: the least
   std::int64_t pids = 4096;
+  std::int64_t pids_reserve = 0;  // on top of `pids`, for what is outside the inner group
   std::uint64_t open_files = 1U << 20U;
   std::uint64_t shared_memory_bytes = 64ULL << 20U;  // /dev/shm
 };
@@ -57,6 +60,7 @@ struct ContainerConfig {
   std::vector<MountedPath> mounts;     // in order
   std::set<std::string> capabilities;  // "CAP_CHOWN": what root in the container may do
   Escalation escalation = Escalation::kForbidden;
+  SeccompEnforcer seccomp = SeccompEnforcer::kKernel;
   ContainerLimits limits;
 };
 

@@ -1,6 +1,7 @@
 #include "node/oci_runtime.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <sstream>
 
@@ -49,6 +50,12 @@ bool says_missing(const std::string& text) {
 
 }  // namespace
 
+std::optional<RuntimeClass> runtime_class_of(std::string_view name) {
+  if (name.empty() || name == "runc" || name == "crun") return RuntimeClass::kNative;
+  if (name == "gvisor" || name == "runsc") return RuntimeClass::kGvisor;
+  return std::nullopt;
+}
+
 OciRuntime::OciRuntime(const NodePaths& paths, os::CommandRunner& runner, RuntimeKind kind,
                        std::string hidden_mount)
     : paths_(paths), runner_(runner), kind_(kind), hidden_mount_(std::move(hidden_mount)) {}
@@ -70,7 +77,7 @@ std::string OciRuntime::why_missing(RuntimeKind kind) {
   if (kind != RuntimeKind::kGvisor) {
     return std::string(program(kind)) + " is not installed: install the package " + program(kind);
   }
-  return "runsc (gVisor) is not installed: see https://gvisor.dev/docs/user_guide/install";
+  return "runsc (gVisor) is not installed: install the package runsc";
 }
 
 os::Command OciRuntime::command(std::vector<std::string> words) const {
@@ -78,7 +85,8 @@ os::Command OciRuntime::command(std::vector<std::string> words) const {
   result.argv = {program(kind_), "--root", records()};
   result.hidden_mount = hidden_mount_;
   if (kind_ == RuntimeKind::kGvisor) {
-    result.argv.insert(result.argv.end(), {"--platform=ptrace", "--network=sandbox"});
+    result.argv.insert(result.argv.end(),
+                       {"--platform=ptrace", "--network=sandbox", "--oci-seccomp"});
   }
   result.argv.insert(result.argv.end(), words.begin(), words.end());
   return result;
@@ -89,8 +97,21 @@ async::Task<Result<pid_t>> OciRuntime::run(RunContainer container) {
   const std::string pid_file = container.bundle + "/pid";
   (void)os::remove_file(log);
   (void)os::remove_file(pid_file);
-  os::Command start = command({"--log", log, "--log-format", "json", "run", "--detach", "--bundle",
-                               container.bundle, "--pid-file", pid_file, container.id});
+  std::vector<std::string> words = {"--log",      log,        "--log-format", "json",
+                                    "run",        "--detach", "--bundle",     container.bundle,
+                                    "--pid-file", pid_file};
+  if (!container.passed_fds.empty()) {
+    words.insert(words.end(), {"--preserve-fds", std::to_string(container.passed_fds.size())});
+  }
+  words.push_back(container.id);
+  os::Command start = command(std::move(words));
+  start.passed_fds = std::move(container.passed_fds);
+  if (container.mount_namespace_fd >= 0) {
+    // Named by this process, which keeps it open until the call has ended.
+    const std::string view = "--mount=/proc/" + std::to_string(::getpid()) + "/fd/" +
+                             std::to_string(container.mount_namespace_fd);
+    start.argv.insert(start.argv.begin(), {"nsenter", view, "--"});
+  }
   start.time_max = kRunTimeMax;
   start.stdout_fd = container.stdout_fd;
   start.stderr_fd = container.stderr_fd;
@@ -130,8 +151,11 @@ async::Task<Result<std::vector<std::string>>> OciRuntime::list() {
   // A record that a crash left half written is not listed by runc or crun, and must be removed all
   // the same.
   if (kind_ != RuntimeKind::kGvisor) co_return os::list_directory(records());
-  // Asking runsc costs a process; without a record there is nothing to ask for.
-  if (os::list_directory(records()).empty()) co_return std::vector<std::string>();
+  // Asking runsc costs a process; without a record there is nothing to ask for, without runsc
+  // nobody.
+  if (os::list_directory(records()).empty() || !why_missing(kind_).empty()) {
+    co_return std::vector<std::string>();
+  }
   AT_CO_TRY(const std::string text, co_await runner_.run_checked(command({"list", "--quiet"})));
   std::vector<std::string> ids;
   std::istringstream lines(text);

@@ -1,6 +1,9 @@
 #pragma once
 // The OCI runtime's command line: crun, runc, or runsc (gVisor), which share it.
 //
+// gVisor gets the seccomp profile of the bundle as well, which it does not apply unless told to,
+// and its own network stack on the pod's interface.
+//
 // Guarantees: every call has a time limit; its errors carry the runtime's own last message;
 // remove() is idempotent and kills what still runs. The container's streams are the descriptors
 // given, never a pipe of this program. The records of the runtimes lie in the state folder, so none
@@ -15,6 +18,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/node_paths.h"
@@ -24,11 +28,18 @@ namespace agenttier::node {
 
 enum class RuntimeKind : std::uint8_t { kCrun, kRunc, kGvisor };
 
+// What a pod asks for by runtimeClassName; nothing for a name that this node does not know.
+enum class RuntimeClass : std::uint8_t { kNative, kGvisor };
+std::optional<RuntimeClass> runtime_class_of(std::string_view name);
+
 struct RunContainer {
   std::string id;
   std::string bundle;  // folder with config.json; the pid file and the log are written beside it
   int stdout_fd = -1;
   int stderr_fd = -1;
+  std::vector<int> passed_fds;  // become 3, 4, ... in the container; runc only
+  // The mount namespace to start the runtime in, see gvisor_mounts.h; -1: the server's.
+  int mount_namespace_fd = -1;
 };
 
 class OciRuntime {

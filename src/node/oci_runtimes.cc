@@ -17,8 +17,12 @@ OciRuntime& OciRuntimes::native() {
 }
 
 OciRuntime& OciRuntimes::of(const std::string& container_id) {
-  for (OciRuntime* runtime : all()) {
+  for (OciRuntime* runtime : {&crun_, &runc_}) {
     if (os::exists(runtime->records() + "/" + container_id)) return *runtime;
+  }
+  // runsc keeps files named "<id>_sandbox:<id>.state", no folder.
+  for (const std::string& name : os::list_directory(gvisor_.records())) {
+    if (name.starts_with(container_id + "_")) return gvisor_;
   }
   return native();
 }

@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "base/time_format.h"
+#include "node/gvisor_mounts.h"
 #include "node/pod_files.h"
 #include "node/pod_teardown.h"
 #include "observe/log.h"
@@ -22,6 +23,11 @@ namespace {
 constexpr std::size_t kTasksMax = 256;
 constexpr int kUnknownExitCode = 137;
 constexpr const char* kUnknownReason = "ContainerStatusUnknown";
+
+// What the runtime in a sandbox keeps for itself, whatever the programs take: a task for each
+// program that it runs at a time, until that has moved to the programs' group, and its own threads.
+constexpr std::int64_t kRuntimeTasksReserve = 256 + 64;
+constexpr const char* kInnerGroupsEnv = "AGENTTIER_RUNTIME_INNER_GROUPS=";
 
 ContainerEnd make_end(std::optional<os::ExitStatus> status, std::uint64_t oom_kills,
                       const std::string& started_at, const std::string& now) {
@@ -70,8 +76,8 @@ std::string PodContainers::now() const {
 }
 
 OciRuntime& PodContainers::runtime() {
-  const std::string name = pod_->spec.runtime_class_name.value_or("");
-  return name == "gvisor" || name == "runsc" ? parts_.runtimes.gvisor() : parts_.runtimes.native();
+  const auto named = runtime_class_of(pod_->spec.runtime_class_name.value_or(""));
+  return named == RuntimeClass::kGvisor ? parts_.runtimes.gvisor() : parts_.runtimes.native();
 }
 
 async::Task<Status> PodContainers::save() {
@@ -143,8 +149,36 @@ async::Task<Result<UserIds>> PodContainers::image_user(Image image) {
   co_return co_await parts_.blocking.run(std::move(read));
 }
 
+// The sandbox runtime can start programs in a group of their own, so that it always has tasks left.
+bool PodContainers::has_reserve(const api::Container& container) {
+  return runtime().kind() != RuntimeKind::kGvisor && !container.command.empty() &&
+         container.command[0] == names::kRuntimePath;
+}
+
+async::Task<Result<std::vector<os::Fd>>> PodContainers::make_inner_group(
+    const api::Container& container) {
+  if (!has_reserve(container)) co_return std::vector<os::Fd>();
+  const os::Cgroups* cgroups = &parts_.cgroups;
+  const std::string path = parts_.paths.container_cgroup(state_.uid, container.name);
+  co_return co_await parts_.blocking.run([cgroups, path] { return cgroups->make_inner(path); });
+}
+
+async::Task<void> PodContainers::limit_inner_group(const api::Container& container) {
+  if (!has_reserve(container)) co_return;
+  const os::Cgroups* cgroups = &parts_.cgroups;
+  const std::string path = parts_.paths.container_cgroup(state_.uid, container.name);
+  const Status limited = co_await parts_.blocking.run(
+      [cgroups, path] { return cgroups->limit_inner(path, ContainerLimits().pids); });
+  // The outer limit holds all the same: the sandbox lacks its reserve, nobody else lacks anything.
+  if (!limited) {
+    observe::log_warning("the runtime of a sandbox has no tasks in reserve",
+                         {{"pod", state_.name}, {"why", limited.error().message}});
+  }
+}
+
 async::Task<Result<std::string>> PodContainers::write_bundle(const api::Container& container,
-                                                             const PodMaterial& material) {
+                                                             const PodMaterial& material,
+                                                             std::size_t inner_groups) {
   const Image& image = material.images.at(container.name);
   const PodFacts facts{state_.network.ip, parts_.identity.name, parts_.identity.ip};
   AT_CO_TRY(const Environment env,
@@ -175,10 +209,21 @@ async::Task<Result<std::string>> PodContainers::write_bundle(const api::Containe
   // A limit cannot be raised without the right to.
   config.limits.open_files = std::min(config.limits.open_files, os::open_files_max());
   if (parts_.cgroups.mode() != os::CgroupMode::kV2) config.cgroup_view = CgroupView::kShared;
+  if (runtime().kind() == RuntimeKind::kGvisor) config.seccomp = SeccompEnforcer::kGvisor;
+  if (inner_groups > 0) {
+    config.limits.pids_reserve = kRuntimeTasksReserve;
+    config.env.push_back(kInnerGroupsEnv + std::to_string(inner_groups));
+  }
   co_return format_bundle(config);
 }
 
 async::Task<Result<ContainerProcess>> PodContainers::launch(RunContainer run) {
+  os::Fd mounts;
+  if (runtime().kind() == RuntimeKind::kGvisor) {
+    const std::string netns = state_.network.netns_path;
+    AT_CO_TRY(mounts, co_await parts_.blocking.run([netns] { return make_gvisor_mounts(netns); }));
+    run.mount_namespace_fd = mounts.get();
+  }
   AT_CO_TRY(const pid_t pid, co_await runtime().run(std::move(run)));
   co_return ContainerProcess::open(parts_.executor, pid, 0);
 }
@@ -193,7 +238,8 @@ async::Task<Status> PodContainers::start(const api::Container& container, Contai
   if (!roots_.contains(name)) AT_CO_OK(co_await prepare_root(name, image.rootfs));
   const std::string bundle = roots_[name];
   roots_.erase(name);
-  AT_CO_TRY(const std::string config, co_await write_bundle(container, material));
+  AT_CO_TRY(const std::vector<os::Fd> inner, co_await make_inner_group(container));
+  AT_CO_TRY(const std::string config, co_await write_bundle(container, material, inner.size()));
   const std::string log_base = parts_.paths.logs(state_.uid) + "/" + name;
   auto write = [bundle, config, log_base]() -> Result<std::shared_ptr<LogStreams>> {
     AT_OK(os::write_file_unsynced(bundle + "/config.json", config, 0600));
@@ -205,8 +251,12 @@ async::Task<Status> PodContainers::start(const api::Container& container, Contai
 
   const ContainerState& before = record_of(container, role);
   const int attempt = before.id.empty() ? 0 : before.restarts + 1;
-  RunContainer run{container_id(state_.uid, name, attempt), bundle, streams->out.get(),
-                   streams->err.get()};
+  RunContainer run{.id = container_id(state_.uid, name, attempt),
+                   .bundle = bundle,
+                   .stdout_fd = streams->out.get(),
+                   .stderr_fd = streams->err.get(),
+                   .passed_fds = {}};
+  for (const os::Fd& entrance : inner) run.passed_fds.push_back(entrance.get());
   const std::string id = run.id;
   auto process = co_await launch(std::move(run));
   if (!process) {
@@ -215,6 +265,7 @@ async::Task<Status> PodContainers::start(const api::Container& container, Contai
     (void)co_await remove_container(parts_, id, std::move(cgroup));
     co_return std::move(process).error();
   }
+  co_await limit_inner_group(container);
   ContainerState& record = record_of(container, role);
   if (attempt > 0) record.restarts = attempt;
   if (record.end) record.last_end = record.end;

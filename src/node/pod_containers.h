@@ -70,8 +70,12 @@ class PodContainers {
   OciRuntime& runtime();
   async::Task<base::Result<UserIds>> image_user(Image image);
   async::Task<base::Result<std::string>> write_bundle(const api::Container& container,
-                                                      const PodMaterial& material);
+                                                      const PodMaterial& material,
+                                                      std::size_t inner_groups);
   async::Task<base::Result<ContainerProcess>> launch(RunContainer run);
+  bool has_reserve(const api::Container& container);
+  async::Task<base::Result<std::vector<os::Fd>>> make_inner_group(const api::Container& container);
+  async::Task<void> limit_inner_group(const api::Container& container);
   void watch(const std::string& name, std::shared_ptr<ContainerProcess> process);
   async::Task<void> follow(std::string name, std::shared_ptr<ContainerProcess> process);
   async::Task<void> record_end(std::string name, std::optional<os::ExitStatus> status);

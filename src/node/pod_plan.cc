@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "api/quantity.h"
+#include "node/oci_runtime.h"
 
 namespace agenttier::node {
 
@@ -322,6 +323,12 @@ Status check_pod(const api::Pod& pod) {
   }
   if (spec.share_process_namespace.value_or(false)) {
     return base::invalid_field("spec.shareProcessNamespace", "is not supported; remove it");
+  }
+  if (!runtime_class_of(spec.runtime_class_name.value_or(""))) {
+    return base::invalid_field(
+        "spec.runtimeClassName",
+        "\"" + *spec.runtime_class_name +
+            "\" is not known on this node; use gvisor or runc, or leave it out");
   }
   AT_OK(check_volumes(spec.volumes));
   for (std::size_t i = 0; i < spec.init_containers.size(); ++i) {

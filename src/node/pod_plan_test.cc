@@ -144,6 +144,20 @@ TEST(Security, DropAllLeavesNothingAndUnknownCapabilitiesAreRefused) {
   EXPECT_EQ(checked.error().causes[0].field, "spec.containers[0].securityContext.capabilities.add");
 }
 
+TEST(CheckPod, RefusesARuntimeClassThatThisNodeLacks) {
+  // Another runtime in its place would isolate less than what was asked for.
+  for (const char* known : {"", "runc", "crun", "gvisor", "runsc"}) {
+    api::Pod pod = one_container();
+    pod.spec.runtime_class_name = known;
+    EXPECT_TRUE(check_pod(pod)) << known;
+  }
+  api::Pod pod = one_container();
+  pod.spec.runtime_class_name = "kata";
+  const auto checked = check_pod(pod);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().causes.at(0).field, "spec.runtimeClassName");
+}
+
 TEST(CheckPod, RefusesEveryWayToTheHost) {
   const auto refused = [](const std::function<void(api::Pod&)>& change) {
     api::Pod pod = one_container();

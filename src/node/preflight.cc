@@ -1,8 +1,11 @@
 #include "node/preflight.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "node/oci_runtime.h"
 #include "os/cgroup.h"
@@ -40,6 +43,37 @@ void check_programs(Findings& findings) {
   }
   if (const std::string why = OciRuntime::why_missing(RuntimeKind::kGvisor); !why.empty()) {
     advice(findings, why + "; sandboxes with runtimeClass gvisor will not start");
+  }
+}
+
+// Sandboxes have nothing but this file, so a program that needs libraries does not start in them.
+bool is_static(const std::string& program) {
+  const auto file = os::open_file(program, O_RDONLY);
+  Elf64_Ehdr header;
+  if (!file || ::pread(file->get(), &header, sizeof header, 0) != sizeof header) return false;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr part;
+    const auto at = static_cast<off_t>(header.e_phoff + i * sizeof part);
+    if (::pread(file->get(), &part, sizeof part, at) != sizeof part) return false;
+    if (part.p_type == PT_INTERP) return false;
+  }
+  return true;
+}
+
+void check_runtime_binary(const std::string& program, Findings& findings) {
+  const std::string remedy =
+      ": build it (cmake --preset runtime, then ninja -C build/runtime) and put it beside "
+      "agenttier, or "
+      "name it with --runtime-binary";
+  if (!os::exists(program)) {
+    fault(findings, "the sandbox runtime is not at " + program + remedy);
+  } else if (os::is_directory(program) || ::access(program.c_str(), X_OK) != 0) {
+    fault(findings,
+          "the sandbox runtime " + program + " is not a program that can be run" + remedy);
+  } else if (!is_static(program)) {
+    fault(findings, "the sandbox runtime " + program +
+                        " is not a static program, so it starts in no sandbox" + remedy);
   }
 }
 
@@ -103,13 +137,15 @@ void check_network(Findings& findings) {
 
 }  // namespace
 
-std::vector<PreflightFinding> check_machine(const NodePaths& paths) {
+std::vector<PreflightFinding> check_machine(const NodePaths& paths,
+                                            const std::string& runtime_binary) {
   Findings findings;
   if (::geteuid() != 0) {
     fault(findings, "sandboxes need root: run agenttier up as root");
     return findings;
   }
   check_programs(findings);
+  check_runtime_binary(runtime_binary, findings);
   check_cgroups(findings);
   if (const auto made = paths.make_folders(); !made) {
     fault(findings, "the state folder cannot be used: " + made.error().message);

@@ -5,7 +5,8 @@
 // an advice does not.
 //
 // Example:
-//   for (const PreflightFinding& finding : check_machine(paths)) std::cerr << finding.text << "\n";
+//   for (const PreflightFinding& finding : check_machine(paths, binary)) std::cerr << finding.text
+//   << "\n";
 
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ struct PreflightFinding {
   bool operator==(const PreflightFinding&) const = default;
 };
 
-// Blocks for some milliseconds; leaves nothing behind.
-std::vector<PreflightFinding> check_machine(const NodePaths& paths);
+// `runtime_binary` is the program that is put into every sandbox. Blocks for some milliseconds;
+// leaves nothing behind.
+std::vector<PreflightFinding> check_machine(const NodePaths& paths,
+                                            const std::string& runtime_binary);
 
 }  // namespace agenttier::node

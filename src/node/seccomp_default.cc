@@ -133,7 +133,7 @@ void add_personalities(json::array& rules) {
 
 }  // namespace
 
-json::object default_seccomp_profile() {
+json::object default_seccomp_profile(SeccompEnforcer enforcer) {
   json::array rules;
   for (const char* names : {kFiles, kEventsAndIo, kMemory, kProcesses, kTimeAndLocks, kSockets}) {
     rules.push_back(rule(names, "SCMP_ACT_ALLOW"));
@@ -141,8 +141,11 @@ json::object default_seccomp_profile() {
   add_sockets(rules);
   add_personalities(rules);
   rules.push_back(rule("clone", "SCMP_ACT_ALLOW", {{0, kNamespaceFlags, "SCMP_CMP_MASKED_EQ", 0}}));
-  rules.push_back(rule("clone3 io_uring_setup io_uring_enter io_uring_register", "SCMP_ACT_ERRNO",
-                       {}, kNoSystemCall));
+  rules.push_back(
+      rule("io_uring_setup io_uring_enter io_uring_register", "SCMP_ACT_ERRNO", {}, kNoSystemCall));
+  rules.push_back(enforcer == SeccompEnforcer::kKernel
+                      ? rule("clone3", "SCMP_ACT_ERRNO", {}, kNoSystemCall)
+                      : rule("clone3", "SCMP_ACT_ALLOW"));
   json::object profile;
   profile["defaultAction"] = "SCMP_ACT_ERRNO";
   profile["defaultErrnoRet"] = kNotPermitted;

@@ -9,10 +9,16 @@
 // Only the machine's own architecture is allowed: 32-bit calls end the process.
 
 #include <boost/json/object.hpp>
+#include <cstdint>
 
 namespace agenttier::node {
 
+// gVisor enforces the profile within its own kernel. Its releases before 2023 answer every refused
+// call with EPERM, and libraries that get that from clone3 make no threads: so clone3 goes through
+// to gVisor, which does not know it in those releases and gives ENOSYS itself.
+enum class SeccompEnforcer : std::uint8_t { kKernel, kGvisor };
+
 // The value of linux.seccomp in an OCI configuration.
-boost::json::object default_seccomp_profile();
+boost::json::object default_seccomp_profile(SeccompEnforcer enforcer);
 
 }  // namespace agenttier::node

@@ -1,5 +1,6 @@
 #include "os/cgroup.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ using base::Status;
 namespace {
 
 constexpr std::size_t kFileBytesMax = 4UL << 20U;
+constexpr const char* kInner = "/inner";
+constexpr const char* kInnerControllers[] = {"pids", "cpu"};
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -229,6 +232,31 @@ Status Cgroups::remove(const std::string& path) const {
     });
   }
   return status;
+}
+
+// In version 2 the inner group is a threaded one, which has the two controllers and shares the
+// rest.
+Result<std::vector<Fd>> Cgroups::make_inner(const std::string& path) const {
+  std::vector<Fd> entrances;
+  const char* const entrance = mode_ == CgroupMode::kV2 ? "/cgroup.threads" : "/tasks";
+  for (const char* controller : kInnerControllers) {
+    const auto outer = directory(controller, path);
+    if (!outer || (mode_ == CgroupMode::kV2 && !entrances.empty())) continue;
+    AT_OK(make_directories(*outer + kInner, 0755));
+    AT_TRY(Fd opened, open_file(*outer + kInner + entrance, O_WRONLY));
+    entrances.push_back(std::move(opened));
+  }
+  return entrances;
+}
+
+Status Cgroups::limit_inner(const std::string& path, std::int64_t pids_max) const {
+  const auto outer = directory("pids", path);
+  if (!outer) return base::not_found("limit the tasks of " + path + ": no pids controller");
+  if (mode_ == CgroupMode::kV2) {
+    AT_OK(write_existing(*outer + kInner + "/cgroup.type", "threaded"));
+    AT_OK(write_existing(*outer + "/cgroup.subtree_control", "+pids +cpu"));
+  }
+  return write_existing(*outer + kInner + "/pids.max", std::to_string(pids_max));
 }
 
 std::vector<std::string> Cgroups::children(const std::string& path) const {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/fd.h"
 
 namespace agenttier::os {
 
@@ -51,6 +52,13 @@ class Cgroups {
   base::Status remove(const std::string& path) const;
   // Names of the groups directly below a path, over all trees.
   std::vector<std::string> children(const std::string& path) const;
+
+  // An inner group counts tasks and shares the processor apart from the group around it, and has
+  // everything else in common with it: what the inner group may use up is not all there is.
+  // A process that writes "0" to each of the entrances moves its calling thread into it, whatever
+  // its rights. To be made before the outer group has processes, and limited when it has.
+  base::Result<std::vector<Fd>> make_inner(const std::string& path) const;
+  base::Status limit_inner(const std::string& path, std::int64_t pids_max) const;
 
  private:
   std::optional<std::string> directory(const std::string& controller,

@@ -115,14 +115,16 @@ class SpawnSetup {
   SpawnSetup(const SpawnSetup&) = delete;
   SpawnSetup& operator=(const SpawnSetup&) = delete;
 
-  // Moves the three streams out of the way first: any of them may be 0, 1 or 2 itself.
-  void streams(int in, int out, int err) {
+  // Descriptor i of the child is the i-th of these. They are moved out of the way first: any of
+  // them may have another's target number itself.
+  void descriptors(const std::vector<int>& given) {
     constexpr int kAside = 500;
-    ::posix_spawn_file_actions_adddup2(&actions, in, kAside);
-    ::posix_spawn_file_actions_adddup2(&actions, out, kAside + 1);
-    ::posix_spawn_file_actions_adddup2(&actions, err, kAside + 2);
-    for (int i = 0; i < 3; ++i) ::posix_spawn_file_actions_adddup2(&actions, kAside + i, i);
-    ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    const int count = static_cast<int>(given.size());
+    for (int i = 0; i < count; ++i) {
+      ::posix_spawn_file_actions_adddup2(&actions, given[static_cast<std::size_t>(i)], kAside + i);
+    }
+    for (int i = 0; i < count; ++i) ::posix_spawn_file_actions_adddup2(&actions, kAside + i, i);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions, count);
   }
 
   posix_spawn_file_actions_t actions;
@@ -191,9 +193,11 @@ Result<Child> spawn(Command command) {
   if (!command.cwd.empty()) {
     ::posix_spawn_file_actions_addchdir_np(&setup.actions, command.cwd.c_str());
   }
-  setup.streams(command.stdin_fd < 0 ? in.get() : command.stdin_fd,
-                command.stdout_fd < 0 ? out.write.get() : command.stdout_fd,
-                command.stderr_fd < 0 ? err.write.get() : command.stderr_fd);
+  std::vector<int> descriptors = {command.stdin_fd < 0 ? in.get() : command.stdin_fd,
+                                  command.stdout_fd < 0 ? out.write.get() : command.stdout_fd,
+                                  command.stderr_fd < 0 ? err.write.get() : command.stderr_fd};
+  descriptors.insert(descriptors.end(), command.passed_fds.begin(), command.passed_fds.end());
+  setup.descriptors(descriptors);
   std::vector<std::string> env = child_environment(command.env);
   Child child;
   std::unique_ptr<MountView> view;

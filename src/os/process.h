@@ -46,8 +46,9 @@ struct Command {
   // A mount point that the child and its descendants do not see; the others see what they saw, and
   // mounts that the child makes stay its own. Empty: none.
   std::string hidden_mount;
-  int stdout_fd = -1;  // -1: captured
-  int stderr_fd = -1;  // -1: captured
+  int stdout_fd = -1;           // -1: captured
+  int stderr_fd = -1;           // -1: captured
+  std::vector<int> passed_fds;  // become 3, 4, ... in the child
 };
 
 struct CommandResult {

@@ -161,6 +161,18 @@ pid_t spawn_plain(const std::vector<std::string>& words) {
   return pid;
 }
 
+TEST(Command, PassesTheDescriptorsItNamesFromThreeOn) {
+  Loop loop;
+  const Fd first(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      second(::open("/", O_PATH | O_CLOEXEC));
+  const auto result = loop.run(
+      {.argv = {"/bin/sh", "-c", "readlink /proc/self/fd/3 /proc/self/fd/4; ls /proc/self/fd"},
+       .passed_fds = {second.get(), first.get()}});
+  ASSERT_TRUE(result);
+  // The last one is the folder that ls reads.
+  EXPECT_EQ(result->out, "/\n/dev/null\n0\n1\n2\n3\n4\n5\n");
+}
+
 TEST(Pidfd, TellsTheExitCodeOfAChild) {
   const pid_t pid = spawn_plain({"sh", "-c", "exit 7"});
   const auto pidfd = open_pidfd(pid);

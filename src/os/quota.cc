@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -30,6 +31,14 @@ namespace {
 constexpr unsigned long kXfsMagic = 0x58465342;
 constexpr std::uint32_t kFirstProject = 1U << 20U;  // leaves the low ids to the administrator
 constexpr std::uint32_t kProjectProbesMax = 64;
+// A file for every 4 KiB, as file systems are made, and enough for a small volume: a file system's
+// files can be used up without its bytes.
+constexpr std::uint64_t kBytesPerFile = 4096;
+constexpr std::uint64_t kFilesMin = 65536;
+
+std::uint64_t files_max(std::uint64_t bytes_max) {
+  return bytes_max == 0 ? 0 : std::max(kFilesMin, bytes_max / kBytesPerFile);
+}
 
 bool is_xfs(int fd) {
   struct statfs info;
@@ -76,16 +85,20 @@ Status set_limit(int fd, std::uint32_t project, std::uint64_t bytes_max) {
     limit.d_version = FS_DQUOT_VERSION;
     limit.d_id = project;
     limit.d_flags = FS_PROJ_QUOTA;
-    limit.d_fieldmask = FS_DQ_BHARD | FS_DQ_BSOFT;
+    limit.d_fieldmask = FS_DQ_BHARD | FS_DQ_BSOFT | FS_DQ_IHARD | FS_DQ_ISOFT;
     limit.d_blk_hardlimit = bytes_max / 512U;
     limit.d_blk_softlimit = bytes_max / 512U;
+    limit.d_ino_hardlimit = files_max(bytes_max);
+    limit.d_ino_softlimit = files_max(bytes_max);
     if (quota_control(fd, Q_XSETQLIM, project, &limit) != 0) return unsupported(errno);
     return {};
   }
   dqblk limit{};
   limit.dqb_bhardlimit = bytes_max / 1024U;
   limit.dqb_bsoftlimit = bytes_max / 1024U;
-  limit.dqb_valid = QIF_BLIMITS;
+  limit.dqb_ihardlimit = files_max(bytes_max);
+  limit.dqb_isoftlimit = files_max(bytes_max);
+  limit.dqb_valid = QIF_LIMITS;
   if (quota_control(fd, Q_SETQUOTA, project, &limit) != 0) return unsupported(errno);
   return {};
 }

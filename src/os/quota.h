@@ -1,6 +1,7 @@
 #pragma once
 // Project quotas bound how much a directory tree may hold, where its file system can (xfs or ext4
-// mounted with prjquota): the kernel refuses writes beyond it, with "no space left on device".
+// mounted with prjquota): the kernel refuses writes beyond it, with "no space left on device". The
+// number of files is bounded with the bytes, one for every 4 KiB.
 //
 // The project id is derived from the tree's inode, which is unique on its file system while the
 // tree exists, so nothing needs to be remembered.

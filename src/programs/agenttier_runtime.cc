@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,13 @@
 namespace {
 
 using namespace agenttier;
+
+// What only this program may use is closed where another begins.
+void keep_inner_groups(const runtime::Config& config) {
+  for (int i = 0; i < config.inner_groups; ++i) {
+    (void)fcntl(runtime::kInnerGroupFirst + i, F_SETFD, FD_CLOEXEC);
+  }
+}
 
 // Descriptors 0 to 2 must exist, or the next file opened would take their place.
 void open_standard_streams() {
@@ -69,6 +77,15 @@ std::vector<std::string_view> environment() {
   return variables;
 }
 
+// What is for this program alone goes from the memory in which /proc shows it: not every kernel
+// that runs sandboxes hides one process's environment from another of the same user.
+void wipe_own_environment() {
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (text.starts_with("AGENTTIER_RUNTIME_")) explicit_bzero(*variable, text.size());
+  }
+}
+
 async::Task<int> run(runtime::Supervisor& supervisor) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   co_return co_await supervisor.run();
@@ -84,6 +101,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "agenttier-runtime: %s\n", config.error().message.c_str());
     return 2;
   }
+  wipe_own_environment();
+  keep_inner_groups(*config);
   boost::asio::io_context loop(1);
   runtime::Supervisor::Options options;
   options.open_files_max = raise_open_files_limit();

@@ -23,6 +23,7 @@
 #include "identity/bootstrap.h"
 #include "kube/client.h"
 #include "kube/event_recorder.h"
+#include "node/kernel_limits.h"
 #include "node/node_agent.h"
 #include "node/preflight.h"
 #include "node/routed_network.h"
@@ -43,10 +44,10 @@ constexpr std::size_t kBlockingThreads = 6;
 constexpr std::size_t kTasksMax = 16;
 constexpr std::chrono::seconds kGrace{5};
 
-// Reports what the machine lacks; the first fault stops the start.
-base::Status check_needs(const node::NodePaths& paths) {
+// Reports what the machine lacks, a fault stops the start; then makes room for sandboxes.
+base::Status check_needs(const node::NodePaths& paths, const std::string& runtime_binary) {
   std::string faults;
-  for (const node::PreflightFinding& finding : node::check_machine(paths)) {
+  for (const node::PreflightFinding& finding : node::check_machine(paths, runtime_binary)) {
     if (finding.weight == node::Weight::kAdvice) {
       observe::log_warning("advice", {{"what", finding.text}});
     } else {
@@ -54,6 +55,9 @@ base::Status check_needs(const node::NodePaths& paths) {
     }
   }
   if (!faults.empty()) return base::unavailable(faults);
+  for (const std::string& text : node::raise_kernel_limits("/proc/sys")) {
+    observe::log_warning("advice", {{"what", text}});
+  }
   return {};
 }
 
@@ -125,7 +129,7 @@ async::Task<base::Status> AllInOne::Parts::open_store() {
 async::Task<base::Status> AllInOne::Parts::start_node() {
   AT_CO_TRY(const node::NodePaths paths, node::NodePaths::make(options.state_dir));
   AT_CO_OK(paths.make_folders());
-  AT_CO_OK(check_needs(paths));
+  AT_CO_OK(check_needs(paths, options.runtime_binary));
   AT_CO_TRY(const os::Cgroups cgroups, os::Cgroups::detect());
   if (!options.images_dir.empty()) {
     const std::string from = options.images_dir, to = paths.local_images();

@@ -8,6 +8,7 @@ namespace agenttier::runtime {
 namespace {
 
 constexpr std::string_view kOwnPrefix = "AGENTTIER_RUNTIME_";
+constexpr int kInnerGroupsMax = 8;
 constexpr std::string_view kPathDefault =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -36,6 +37,17 @@ base::Status read_listen(std::string_view text, Config& config) {
     address = address.substr(1, address.size() - 2);
   }
   if (!address.empty()) config.listen_addresses = {std::string(address)};
+  return {};
+}
+
+base::Status read_inner_groups(std::string_view text, Config& config) {
+  const char* const last = text.data() + text.size();
+  const auto [end, failure] = std::from_chars(text.data(), last, config.inner_groups);
+  if (failure != std::errc() || end != last || config.inner_groups < 0 ||
+      config.inner_groups > kInnerGroupsMax) {
+    return base::invalid("AGENTTIER_RUNTIME_INNER_GROUPS: must be a number from 0 to " +
+                         std::to_string(kInnerGroupsMax));
+  }
   return {};
 }
 
@@ -83,6 +95,9 @@ base::Result<Config> read_config(std::span<const std::string_view> arguments,
   config.token = *std::move(token);
   if (const auto listen = find(environment, "AGENTTIER_RUNTIME_LISTEN")) {
     AT_OK(read_listen(*listen, config));
+  }
+  if (const auto groups = find(environment, "AGENTTIER_RUNTIME_INNER_GROUPS")) {
+    AT_OK(read_inner_groups(*groups, config));
   }
   if (const auto workspace = find(environment, "AGENTTIER_WORKSPACE")) {
     AT_OK(read_workspace(*workspace, config));

@@ -38,6 +38,18 @@ TEST(RuntimeConfig, ProgramsDoNotSeeWhatConcernsTheRuntime) {
   EXPECT_THAT(config->environment, Not(Contains(Pair(HasSubstr("AGENTTIER_RUNTIME"), testing::_))));
 }
 
+TEST(RuntimeConfig, InnerGroupsAreASmallNumber) {
+  EXPECT_EQ(read({}, {kToken})->inner_groups, 0);
+  EXPECT_EQ(read({}, {kToken, "AGENTTIER_RUNTIME_INNER_GROUPS=2"})->inner_groups, 2);
+  for (const char* wrong :
+       {"AGENTTIER_RUNTIME_INNER_GROUPS=", "AGENTTIER_RUNTIME_INNER_GROUPS=-1",
+        "AGENTTIER_RUNTIME_INNER_GROUPS=9", "AGENTTIER_RUNTIME_INNER_GROUPS=2x"}) {
+    const auto config = read({}, {kToken, wrong});
+    ASSERT_FALSE(config) << wrong;
+    EXPECT_THAT(config.error().message, HasSubstr("must be a number from 0 to 8"));
+  }
+}
+
 TEST(RuntimeConfig, ReadsAddressesOfBothFamilies) {
   EXPECT_THAT(read({}, {kToken, "AGENTTIER_RUNTIME_LISTEN=[::1]:80"})->listen_addresses,
               ElementsAre("::1"));

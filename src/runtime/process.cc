@@ -154,6 +154,7 @@ Status Process::launch(Start start) {
   plan.cwd = cwd_;
   if (start.spec.cwd.empty()) plan.cwd_fallback = "/";
   plan.open_files_max = tools_.open_files_max;
+  plan.groups = tools_.groups;
   plan.stdin_fd = ends.child_stdin.get();
   plan.stdout_fd = has_terminal_ ? plan.stdin_fd : ends.child_stdout.get();
   plan.stderr_fd = has_terminal_ ? plan.stdin_fd : ends.child_stderr.get();

@@ -51,6 +51,7 @@ struct ProcessTools {
   LingeringPipes& lingering;
   OomWatch& oom;
   std::size_t open_files_max = 0;  // of the programs started; zero: the runtime's own
+  std::vector<int> groups;         // see SpawnPlan
 };
 
 enum class KillReason : std::uint8_t { kNone, kTimeLimit, kCanceled };

@@ -85,7 +85,8 @@ Result<std::shared_ptr<Process>> ProcessTable::start_counted(ProcessSpec spec) {
   };
   start.on_end = [this] { on_end(); };
   const ProcessTools tools{
-      executor_, clock_, tasks_, reaper_, lingering_, oom_, options_.open_files_max};
+      executor_,      clock_, tasks_, reaper_, lingering_, oom_, options_.open_files_max,
+      options_.groups};
   auto process = Process::start(std::move(start), tools);
   if (!process) {
     on_end();

@@ -33,6 +33,7 @@ class ProcessTable {
     std::string workspace;                                         // default working directory
     std::vector<std::pair<std::string, std::string>> environment;  // of every program
     std::size_t open_files_max = 0;
+    std::vector<int> groups;  // see SpawnPlan
     std::size_t running_max;
   };
   // `reaper`, `clock` and `random` outlive the table.

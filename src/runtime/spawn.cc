@@ -88,6 +88,7 @@ AT_NO_SANITIZE int run_child(void* argument) {
   const SpawnPlan& plan = *child.plan;
   if (setsid() < 0) give_up(child, Step::kSession);
   reset_signals();
+  for (const int group : plan.groups) (void)!write(group, "0", 1);
   if (plan.open_files_max != 0) {
     rlimit limit{};
     (void)getrlimit(RLIMIT_NOFILE, &limit);

@@ -27,6 +27,9 @@ struct SpawnPlan {
   int stdout_fd = -1;
   int stderr_fd = -1;
   std::size_t open_files_max = 0;  // the child's soft limit; zero: as the parent's
+  // The control groups that it moves to, by descriptors that take "0" for whoever writes it. One
+  // that cannot be entered is passed over: then the program counts with the parent.
+  std::vector<int> groups;
   enum class Terminal { kNone, kControlling } terminal = Terminal::kNone;  // of stdin_fd
 };
 

@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <csignal>
 #include <utility>
+#include <vector>
 
 #include "observe/log.h"
 #include "runtime/file_upload.h"
@@ -26,11 +27,19 @@ namespace {
 
 constexpr std::size_t kTasksMax = 16;
 
+// Descriptors that the runtime inherited.
+std::vector<int> inner_groups(const Config& config) {
+  std::vector<int> groups;
+  for (int i = 0; i < config.inner_groups; ++i) groups.push_back(kInnerGroupFirst + i);
+  return groups;
+}
+
 ProcessTable::Options table_options(const Config& config, const Supervisor::Options& options) {
   ProcessTable::Options made;
   made.workspace = config.workspace;
   made.environment = config.environment;
   made.open_files_max = options.open_files_max;
+  made.groups = inner_groups(config);
   made.running_max = kRunningProcessesMax;
   return made;
 }
@@ -131,6 +140,7 @@ Status Supervisor::start_main() {
   plan.stdout_fd = STDOUT_FILENO;
   plan.stderr_fd = STDERR_FILENO;
   plan.open_files_max = options_.open_files_max;
+  plan.groups = inner_groups(config_);
   AT_TRY(main_pid_, spawn(plan));
   reaper_.watch(main_pid_, [this](int status) {
     main_pid_ = 0;

@@ -3,6 +3,17 @@
 import hashlib
 import os
 
+import pytest
+
+from harness import RUNTIME_CLASSES, asking_for
+
+
+@pytest.fixture(params=RUNTIME_CLASSES)
+def sandbox(server, request):
+    made = server.create(**asking_for(request.param))
+    yield made
+    made.delete()
+
 
 def test_a_sandbox_keeps_its_files_over_stop_and_resume(sandbox):
     sandbox.write("/workspace/notes/a.txt", b"kept\n")
@@ -23,12 +34,8 @@ def test_ten_cycles_of_stop_and_resume_lose_nothing(sandbox):
             assert sandbox.read(f"/workspace/n{earlier}") == str(earlier).encode()
 
 
-def test_create_answers_when_the_sandbox_can_be_used(server):
-    made = server.create()
-    try:
-        assert made.out("id -u; pwd").split() == ["1000", "/workspace"]
-    finally:
-        made.delete()
+def test_create_answers_when_the_sandbox_can_be_used(sandbox):
+    assert sandbox.out("id -u; pwd").split() == ["1000", "/workspace"]
 
 
 def test_stop_and_resume_back_to_back_always_ends_running(sandbox):
@@ -42,11 +49,12 @@ def test_stop_and_resume_back_to_back_always_ends_running(sandbox):
         assert sandbox.out("echo up") == "up\n"
 
 
-def test_a_deleted_name_can_be_used_again_and_is_another_sandbox(server):
-    first = server.create(name="again")
+@pytest.mark.parametrize("runtime_class", RUNTIME_CLASSES)
+def test_a_deleted_name_can_be_used_again_and_is_another_sandbox(server, runtime_class):
+    first = server.create(name="again", **asking_for(runtime_class))
     first.write("/workspace/secret", b"old")
     first.delete()
-    second = server.create(name="again")
+    second = server.create(name="again", **asking_for(runtime_class))
     assert second.http.get("/sandboxes/again/files/workspace/secret").status_code == 404
     second.delete()
 
