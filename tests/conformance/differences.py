@@ -1,0 +1,3 @@
+"""Where our store answers otherwise than a kube-apiserver, and why."""
+
+DIFFERENCES = {}
