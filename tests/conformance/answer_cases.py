@@ -21,8 +21,8 @@ def case(name):
 def creating(name, kind, /, **more):
     """A create of `kind`, its name "x" in the answer."""
     def run(api, ns):
-        return api.call("POST", kind.path(ns), object_of(kind, ns, f"x-{ns}" if not kind.namespaced else "x",
-                                                         **more))
+        name = "x" if kind.namespaced else f"x-{ns}"
+        return api.call("POST", kind.path(ns), object_of(kind, ns, name, **more))
     CASES[name] = run
 
 
@@ -114,7 +114,6 @@ creating("invalid name of a Sandbox", SANDBOX, metadata={"name": "a.b"})
 creating("invalid long name", CONFIG_MAP, metadata={"name": "x" * 254})
 creating("invalid Namespace name", NAMESPACE, metadata={"name": "a.b"})
 creating("invalid Service name", SERVICE, metadata={"name": "1x"})
-creating("invalid generateName", CONFIG_MAP, metadata={"generateName": "Not_A_Name"})
 creating("invalid labels", CONFIG_MAP, metadata={"labels": {"a b": "1"}})
 creating("invalid label value", CONFIG_MAP, metadata={"labels": {"a": "-x-"}})
 creating("invalid long label value", SANDBOX, metadata={"labels": {"a": "x" * 64}})
@@ -171,7 +170,14 @@ creating("invalid PersistentVolumeClaim size", CLAIM, spec={
 creating("invalid NetworkPolicy type", POLICY, spec={"podSelector": {}, "policyTypes": ["Sideways"]})
 creating("invalid NetworkPolicy block", POLICY, spec={
     "podSelector": {}, "egress": [{"to": [{"ipBlock": {"cidr": "everywhere"}}]}]})
-creating("invalid Event", EVENT, involvedObject={"kind": "Pod", "name": "x", "namespace": "other"})
+
+
+@case("invalid Event")
+def _(api, ns):
+    body = EVENT.object("x", involvedObject={"kind": "Pod", "name": "x", "namespace": "other"})
+    return api.call("POST", EVENT.path(ns), body)
+
+
 
 # ---- Requests that are refused
 
@@ -181,7 +187,6 @@ asking("refused put", "PUT", CONFIG_MAP, CONFIG_MAP.object("x"))
 asking("refused put of a Sandbox", "PUT", SANDBOX, SANDBOX.object("x"))
 asking("refused delete", "DELETE", SANDBOX)
 asking("refused patch", "PATCH", SANDBOX, {"spec": {}})
-asking("refused second create", "POST", SANDBOX, SANDBOX.object("x"), path_name=None)
 asking("refused namespace", "POST", SANDBOX, SANDBOX.object("x", metadata={"namespace": "other"}), path_name=None)
 asking("refused version of a new object", "PUT", SANDBOX, SANDBOX.object("x"), object={})
 asking("refused old version", "PUT", SANDBOX, SANDBOX.object("x", metadata={"resourceVersion": "1"}), object={})
@@ -207,7 +212,7 @@ asking("refused field", "GET", SANDBOX, path_name=None, fieldSelector="spec.mode
 asking("refused field of a Pod", "GET", POD, path_name=None, fieldSelector="spec.x=1")
 asking("refused field of a ConfigMap", "GET", CONFIG_MAP, path_name=None, fieldSelector="data.x=1")
 asking("refused field selector", "GET", SANDBOX, path_name=None, fieldSelector="metadata.name")
-asking("refused path", "GET", SANDBOX, path_name="x", subresource="gadgets")
+asking("refused path", "GET", SANDBOX, object={}, subresource="gadgets")
 asking("refused json patch", "PATCH", SANDBOX, [{"op": "test", "path": "/spec/mode", "value": "x"}], JSON_PATCH, object={})
 asking("refused change of a Pod", "PATCH", POD, {"spec": {"restartPolicy": "Never"}}, object={})
 asking("refused change of a claim", "PATCH", CLAIM, {"spec": {"volumeMode": "Block"}}, object={})
@@ -226,6 +231,12 @@ def _(api, ns):
     return reply
 
 
+@case("refused second create")
+def _(api, ns):
+    api.create(SANDBOX, ns, SANDBOX.object("x"))
+    return api.call("POST", SANDBOX.path(ns), SANDBOX.object("x"))
+
+
 @case("refused namespace that is absent")
 def _(api, ns):
     return api.call("POST", SANDBOX.path("absent"), SANDBOX.object("x"))
@@ -239,7 +250,7 @@ def _(api, ns):
 @case("refused binding")
 def _(api, ns):
     api.create(POD, ns, POD.object("x", spec=pod_spec(nodeName="here")))
-    return api.call("POST", POD.path(ns, "x", "binding"), {"target": {"name": "there"}})
+    return api.call("POST", POD.path(ns, "x", "binding"), {"metadata": {"name": "x"}, "target": {"name": "there"}})
 
 
 @case("refused finalizer while it is deleted")

@@ -5,7 +5,7 @@ import re
 
 from kinds import KINDS
 
-TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+CLUSTER_IP, AGE = re.compile(r"^10\.96\.\d+\.\d+$"), re.compile(r"^\d+s$")
 UID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 # What a server makes anew each time; times that a case gives are kept.
 VARIES = {"uid": "UID", "resourceVersion": "VERSION", "creationTimestamp": "TIME", "deletionTimestamp": "TIME",
@@ -21,12 +21,18 @@ def normal(value, ns, key=None):
         made = {k: normal(v, ns, k) for k, v in value.items() if k not in IGNORED}
         if made.get("kind") == "Status" and not made.get("details"):
             made.pop("details", None)
+        if len(made.get("causes", [])) > 1:  # in no order
+            made["causes"].sort(key=lambda cause: (cause["field"], cause["message"]))
         return made
     if isinstance(value, list):
         return [normal(item, ns, key) for item in value]
     if isinstance(value, str):
         if key in VARIES and value:
             return VARIES[key]
+        if CLUSTER_IP.match(value):
+            return "CLUSTER-IP"
+        if AGE.match(value):
+            return "AGE"
         return re.sub(r"ResourceVersion in record \(\d+\)", "ResourceVersion in record (VERSION)",
                       UID.sub("UID", value.replace(ns, "NS")))
     return value
@@ -55,6 +61,8 @@ def comparable(reply, ns):
     if isinstance(body, dict):
         body = of_our_kinds(body)
     answer = {"code": reply.status, "body": normal(body, ns)}
+    if reply.status == 422 and len(answer["body"].get("details", {}).get("causes", [])) > 1:
+        answer["body"]["message"] = answer["body"]["message"].split(": [")[0]
     if reply.warnings():
         answer["warnings"] = sorted(normal(reply.warnings(), ns))
     return answer

@@ -66,8 +66,10 @@ class Processes:
     def check(self):
         for name, process in self.running:
             if process.poll() is not None:
-                log = (self.folder / f"{name}.log").read_text(errors="replace")
-                raise AssertionError(f"{name} ended with {process.returncode}: {log[-3000:]}")
+                raise AssertionError(f"{name} ended with {process.returncode}: {self.log(name)}")
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")[-3000:]
 
     def stop(self):
         for _, process in reversed(self.running):
@@ -103,7 +105,11 @@ class OurServer:
         return self
 
     def __exit__(self, *_):
+        _, process = self.processes.running[-1]
+        self.processes.check()
         self.processes.stop()
+        assert process.returncode == 0, f"store_server ended with {process.returncode}: " \
+            + self.processes.log("store_server")
 
     def http(self):
         return httpx.Client(base_url=self.url, timeout=60)

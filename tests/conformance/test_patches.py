@@ -43,10 +43,9 @@ def test_a_json_patch(config, operation):
 
 
 BAD_OPERATIONS = {
-    "replace of an absent member": [{"op": "replace", "path": "/data/absent", "value": "1"}],
     "remove of an absent member": [{"op": "remove", "path": "/data/absent"}],
     "add below an absent member": [{"op": "add", "path": "/absent/x", "value": "1"}],
-    "copy from an absent member": [{"op": "copy", "from": "/data/absent", "path": "/data/x"}],
+    "move from an absent member": [{"op": "move", "from": "/data/absent", "path": "/data/x"}],
     "a failed test": [{"op": "test", "path": "/data/a", "value": "9"}],
     "unknown operation": [{"op": "frobnicate", "path": "/data/a"}],
     "no path": [{"op": "add", "value": "1"}],
@@ -54,6 +53,21 @@ BAD_OPERATIONS = {
     "no json": "[",
 }
 BAD_STATUS = {"no array": 400, "no json": 400}
+
+
+LENIENT = {
+    "replace of an absent member": ([{"op": "replace", "path": "/data/c", "value": "3"}],
+                                    {"a": "1", "b": "2", "c": "3"}),
+    "copy from an absent member": ([{"op": "copy", "from": "/data/c", "path": "/data/d"}],
+                                   {"a": "1", "b": "2", "d": ""}),
+}
+
+
+@pytest.mark.parametrize("operation", LENIENT)
+def test_a_json_patch_that_applies_against_its_standard(config, operation):
+    """RFC 6902 says that both fail; the library of Kubernetes lets them pass."""
+    patch, wanted = LENIENT[operation]
+    assert config(patch, JSON_PATCH) == wanted
 
 
 @pytest.mark.parametrize("operation", BAD_OPERATIONS)
@@ -98,8 +112,6 @@ def test_a_custom_kind_takes_no_strategic_patch(api, ns, kind):
 def test_a_patch_of_an_unknown_type_is_refused(api, config):
     status = api.refused(415, "PATCH", config.path, {"data": {"a": "3"}}, "application/json")
     assert status["reason"] == "UnsupportedMediaType"
-    for type in (JSON_PATCH, MERGE, STRATEGIC):
-        assert type in status["message"]
 
 
 @pytest.mark.parametrize("type", [MERGE, STRATEGIC], ids=["merge", "strategic"])
@@ -172,7 +184,7 @@ def test_an_element_without_its_key_is_refused(api, ns):
     name = api.create(POD, ns, POD.object())["metadata"]["name"]
     patch = {"spec": {"containers": [{"image": "three"}]}}
     reply = api.call("PATCH", POD.path(ns, name), patch, STRATEGIC)
-    assert reply.status in (400, 422, 500), reply.text
+    assert reply.status == 500, reply.text
     assert images(api.get(POD, ns, name)) == [("main", "busybox")]
 
 
@@ -187,7 +199,7 @@ def test_finalizers_are_merged_and_removed_one_by_one(api, ns):
         metadata={"finalizers": ["example.com/a"]}))["metadata"]["name"]
     patch = {"metadata": {"finalizers": ["example.com/b"]}}
     after = api.patch(CONFIG_MAP, ns, name, patch, STRATEGIC)
-    assert after["metadata"]["finalizers"] == ["example.com/a", "example.com/b"]
+    assert after["metadata"]["finalizers"] == ["example.com/b", "example.com/a"]  # new ones first
     patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a"]}}
     after = api.patch(CONFIG_MAP, ns, name, patch, STRATEGIC)
     assert after["metadata"]["finalizers"] == ["example.com/b"]
@@ -236,3 +248,19 @@ def test_addresses_of_a_node_are_merged_by_type(api, ns):
         after = api.patch(NODE, ns, name, patch, STRATEGIC, subresource="status")
     found = sorted((a["type"], a["address"]) for a in after["status"]["addresses"])
     assert found == [("Hostname", "here"), ("InternalIP", "10.0.0.2")]
+
+
+def test_new_elements_come_first_and_old_ones_keep_their_order(api, ns):
+    name = api.create(POD, ns, POD.object())["metadata"]["name"]
+
+    def change(order=None, **statuses):
+        patch = {"conditions": [{"type": t, "status": s} for t, s in statuses.items()]}
+        if order:
+            patch["$setElementOrder/conditions"] = [{"type": t} for t in order]
+        after = api.patch(POD, ns, name, {"status": patch}, STRATEGIC, subresource="status")
+        return "".join(c["type"] + c["status"][0] for c in after["status"]["conditions"])
+
+    assert change(A="True", B="True") == "ATBT"
+    assert change(A="False", C="True") == "AFCTBT"
+    assert change(D="True", B="False") == "DTAFCTBF"
+    assert change(E="True", order="BEA") == "DTCTBFETAF"

@@ -214,10 +214,10 @@ def test_a_service_is_named_by_a_label_that_begins_with_a_letter(api, ns):
     assert causes(status) == [("FieldValueInvalid", "metadata.name")]
 
 
-def test_objects_of_the_cluster_have_no_namespace(api):
-    for kind in (NODE, CLUSTER_TEMPLATE):
-        status = api.call("POST", kind.path(None), kind.object(metadata={"namespace": "default"}))
-        assert status.status == 400, status.text
+@pytest.mark.parametrize("kind", [NODE, CLUSTER_TEMPLATE], ids=lambda kind: kind.name)
+def test_a_namespace_of_an_object_of_the_cluster_is_dropped(api, kind):
+    made = api.create(kind, None, kind.object(metadata={"namespace": "default"}))
+    assert "namespace" not in made["metadata"]
 
 
 def test_an_event_is_of_an_object_in_its_own_namespace(api, ns):

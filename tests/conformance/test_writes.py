@@ -61,6 +61,12 @@ def test_a_name_wins_over_a_prefix(api, ns):
     assert api.create(CONFIG_MAP, ns, body)["metadata"]["name"] == "mine"
 
 
+def test_a_prefix_makes_a_good_name(api, ns):
+    body = CONFIG_MAP.object(metadata={"generateName": "Not_A_Name"})
+    status = api.refused(422, "POST", CONFIG_MAP.path(ns), body)
+    assert ("FieldValueInvalid", "metadata.generateName") in causes(status)
+
+
 @pytest.mark.parametrize("kind", [CONFIG_MAP, SANDBOX], ids=by_name)
 def test_a_name_is_needed(api, ns, kind):
     body = kind.object()
@@ -101,7 +107,7 @@ def test_ignored_unknown_fields_give_no_warning(api, ns):
 
 @pytest.mark.parametrize("kind,body", [
     (CONFIG_MAP, {"colour": "blue"}), (POD, {"spec": {**POD.body["spec"], "colour": "blue"}}),
-    (SECRET, {"colour": "blue"})], ids=lambda p: getattr(p, "name", ""))
+    (SECRET, {"colour": "blue"})], ids=["ConfigMap", "Pod", "Secret"])
 def test_unknown_fields_of_kinds_of_kubernetes(api, ns, kind, body):
     field = "spec.colour" if "spec" in body else "colour"
     reply = api.call("POST", kind.path(ns), kind.object(**body))
@@ -187,7 +193,8 @@ FIXED = [
 ]
 
 
-@pytest.mark.parametrize("kind,patch,wanted", FIXED, ids=lambda p: getattr(p, "name", None))
+@pytest.mark.parametrize("kind,patch,wanted", FIXED, ids=[
+    "Pod restart policy", "Pod node", "PersistentVolumeClaim modes", "Secret type", "Service address"])
 def test_a_field_that_is_fixed(api, ns, kind, patch, wanted):
     body = object_of(kind, ns)
     if kind is POD:
