@@ -1,9 +1,9 @@
 #include "store/api_service.h"
 
-#include <boost/json/serialize.hpp>
 #include <utility>
 
 #include "store/api_error.h"
+#include "store/api_reply.h"
 #include "store/discovery.h"
 #include "store/table_view.h"
 #include "store/watch_reader.h"
@@ -17,7 +17,6 @@ constexpr std::chrono::seconds kWatchTimeMin{1800};  // without timeoutSeconds: 
 constexpr std::chrono::seconds kWatchTimeMax{24 * 3600};
 constexpr std::chrono::seconds kSweepInterval{10};
 constexpr std::size_t kWarningsMax = 20;
-constexpr std::size_t kWarningBytesMax = 200;
 
 std::string header(const http::Request& request, std::string_view name) {
   const auto found = request.headers.find(name);
@@ -44,30 +43,6 @@ base::Result<json::object> parse_body(std::string_view content_type, std::string
   if (!value) return bad_request("body: " + value.error().message);
   if (!value->is_object()) return bad_request("body: must be a JSON object");
   return std::move(value->get_object());
-}
-
-// Parts of the text come from the client: they must not end the header.
-std::string warning_of(std::string_view text) {
-  std::string warning = "299 - \"";
-  for (char c : text.substr(0, kWarningBytesMax)) {
-    if (c == '"') warning += '\\';
-    const bool plain = c >= ' ' && c <= '~' && c != '\\';
-    warning += plain ? c : '?';
-  }
-  return warning + '"';
-}
-
-std::string success_text(const StoredObject& object) {
-  json::object details{{"name", object.name}};
-  if (!object.resource->type.group.empty()) details["group"] = object.resource->type.group;
-  details["kind"] = object.resource->type.plural;
-  details["uid"] = object.uid;
-  const json::object status{{"kind", "Status"},
-                            {"apiVersion", "v1"},
-                            {"metadata", json::object()},
-                            {"status", "Success"},
-                            {"details", std::move(details)}};
-  return json::serialize(status);
 }
 
 // Counts an open watch as long as it lives.

@@ -442,9 +442,13 @@ TEST_F(StoreTest, ReachesEveryKindUnderItsPath) {
   }
 }
 
+TEST_F(StoreTest, SaysThatItIsWell) {
+  for (const char* path : {"/healthz", "/livez", "/readyz"}) EXPECT_EQ(get(path).text, "ok");
+}
+
 TEST_F(StoreTest, KnowsNoOtherPaths) {
   for (const std::string path :
-       {"/", "/healthz", "/api/v2/pods", "/api/v1/widgets", "/api/v1/pods/a",
+       {"/", "/health", "/api/v2/pods", "/api/v1/widgets", "/api/v1/pods/a",
         "/api/v1/namespaces/default/nodes", "/api/v1/namespaces/default/pods/a/b/c",
         "/apis/agenttier.io/v1alpha1/pods", "/api/v1/namespaces//pods"}) {
     EXPECT_EQ(get(path).status, 404) << path;
