@@ -10,7 +10,7 @@ set -euo pipefail
 
 kubernetes=1.34.4
 etcd=3.6.13
-toolchain=go1.24.13 # used only where the machine's own Go is older than what Kubernetes asks for
+toolchain=go1.25.5 # used only where the machine's own Go is too old to fetch what modules ask for
 
 cache=${AGENTTIER_CACHE:-$HOME/.cache/agenttier}
 out=$cache/kubernetes/v$kubernetes
