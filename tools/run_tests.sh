@@ -59,6 +59,7 @@ else
   if [ "$only" != tools ]; then
     ./dev images
     run_pytest e2e tests/e2e tests/compat
+    [ "$only" = e2e ] || run_pytest conformance tests/conformance --server ours
   fi
 fi
 

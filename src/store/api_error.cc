@@ -18,11 +18,8 @@ struct ReasonRow {
 
 // Reasons whose HTTP status does not follow from the error's code.
 constexpr ReasonRow kReasons[] = {
-    {"BadRequest", 400},
-    {"Invalid", 422},
-    {"MethodNotAllowed", 405},
-    {"Expired", 410},
-    {"RequestEntityTooLarge", 413},
+    {"BadRequest", 400},           {"Invalid", 422}, {"Timeout", 504},
+    {"MethodNotAllowed", 405},     {"Expired", 410}, {"RequestEntityTooLarge", 413},
     {"UnsupportedMediaType", 415},
 };
 
@@ -40,7 +37,13 @@ constexpr CauseRow kCauseReasons[] = {
     {"Too long", "FieldValueTooLong"},
     {"Too many", "FieldValueTooMany"},
     {"Invalid value", "FieldValueInvalid"},
+    {"namespace ", "NamespaceTerminating"},
+    {"Too large resource version", "ResourceVersionTooLarge"},
 };
+constexpr std::string_view kWrongType = " in body must be of type ";
+constexpr std::string_view kOptionsGroup = "meta.k8s.io";
+// An Error's reason, for faults of options: the reason of the Status and the kind of the options.
+constexpr std::string_view kInvalidOptions = "Invalid ";
 
 Error make(ErrorCode code, std::string_view reason, std::string message) {
   Error error;
@@ -55,6 +58,7 @@ std::string quoted(std::string_view name) {
 }
 
 std::string_view cause_reason(std::string_view message) {
+  if (message.find(kWrongType) != std::string_view::npos) return "FieldValueTypeInvalid";
   for (const CauseRow& row : kCauseReasons) {
     if (message.starts_with(row.start)) return row.reason;
   }
@@ -64,19 +68,29 @@ std::string_view cause_reason(std::string_view message) {
 json::array causes_of(const Error& error) {
   json::array causes;
   for (const base::FieldCause& cause : error.causes) {
-    causes.push_back(json::object{{"reason", cause_reason(cause.message)},
-                                  {"message", cause.message},
-                                  {"field", cause.field}});
+    json::object entry{{"reason", cause_reason(cause.message)}, {"message", cause.message}};
+    if (!cause.field.empty()) entry["field"] = cause.field;
+    causes.push_back(std::move(entry));
   }
   return causes;
 }
 
+// A malformed request is not about an object, even if its path names one.
+bool is_about_object(const Error& error) {
+  if (error.reason == "Invalid") return !error.causes.empty();
+  return error.reason == "NotFound" || error.reason == "AlreadyExists" ||
+         error.reason == "Conflict" || error.reason == "Forbidden";
+}
+
 json::object details_of(const Error& error, const StatusSubject& subject) {
   json::object details;
-  if (subject.resource) {
+  if (error.reason.starts_with(kInvalidOptions)) {
+    details["group"] = kOptionsGroup;
+    details["kind"] = error.reason.substr(kInvalidOptions.size());
+  } else if (subject.resource && is_about_object(error)) {
     if (!subject.name.empty()) details["name"] = subject.name;
     if (!subject.resource->type.group.empty()) details["group"] = subject.resource->type.group;
-    const bool by_kind = error.reason == "Invalid";
+    const bool by_kind = error.reason == "Invalid" || subject.named_by == NamedBy::kKind;
     details["kind"] = by_kind ? subject.resource->type.kind : subject.resource->type.plural;
   }
   if (!error.causes.empty()) details["causes"] = causes_of(error);
@@ -133,6 +147,26 @@ Error write_conflict(const Resource& resource, std::string_view name, std::strin
                   quoted(name) + ": " + std::string(why));
 }
 
+Error precondition_failed(const Resource& resource, std::string_view name, std::string_view field,
+                          std::string_view wanted, std::string_view found) {
+  const bool is_uid = field == "UID";
+  return make(ErrorCode::kConflict, "Conflict",
+              "Operation cannot be fulfilled on " + qualified_kind(resource) + " " + quoted(name) +
+                  ": the " + std::string(field) + " in the precondition (" + std::string(wanted) +
+                  ") does not match the " + std::string(field) + " in record (" +
+                  std::string(found) + "). The object might have been " +
+                  (is_uid ? "deleted and then recreated" : "modified"));
+}
+
+Error too_new(std::uint64_t version, std::uint64_t current) {
+  Error error = make(ErrorCode::kDeadline, "Timeout",
+                     "Timeout: Too large resource version: " + std::to_string(version) +
+                         ", current: " + std::to_string(current));
+  error.causes = {{"", "Too large resource version"}};
+  error.retry_after = std::chrono::seconds(1);
+  return error;
+}
+
 Error gone(std::string message) {
   return make(ErrorCode::kNotFound, "Expired", std::move(message));
 }
@@ -159,7 +193,17 @@ Error invalid_object(const Resource& resource, std::string_view name,
   return error;
 }
 
+Error invalid_options(std::string_view kind, base::FieldCause cause) {
+  Error error = make(ErrorCode::kInvalid, kInvalidOptions,
+                     std::string(kind) + "." + std::string(kOptionsGroup) +
+                         " \"\" is invalid: " + cause.field + ": " + cause.message);
+  error.reason += kind;
+  error.causes = {std::move(cause)};
+  return error;
+}
+
 int status_code(const Error& error) {
+  if (error.reason.starts_with(kInvalidOptions)) return 422;
   for (const ReasonRow& row : kReasons) {
     if (row.reason == error.reason) return row.status;
   }
@@ -172,8 +216,8 @@ json::object status_object(const Error& error, const StatusSubject& subject) {
                       {"metadata", json::object()},
                       {"status", "Failure"},
                       {"message", error.message}};
-  status["reason"] =
-      error.reason.empty() ? std::string(base::kubernetes_reason(error.code)) : error.reason;
+  status["reason"] = error.reason.empty() ? std::string(base::kubernetes_reason(error.code))
+                                          : error.reason.substr(0, error.reason.find(' '));
   json::object details = details_of(error, subject);
   if (!details.empty()) status["details"] = std::move(details);
   status["code"] = status_code(error);

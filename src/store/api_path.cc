@@ -1,5 +1,7 @@
 #include "store/api_path.h"
 
+#include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -10,6 +12,11 @@ namespace agenttier::store {
 namespace {
 
 using Segments = std::vector<std::string>;
+
+constexpr std::string_view kDeleteOptions = "DeleteOptions";
+constexpr std::string_view kListOptions = "ListOptions";
+constexpr std::size_t kShownMax = 200;  // bytes of a value in a message
+constexpr std::size_t kManagerBytesMax = 128;
 
 base::Result<Segments> split_path(std::string_view path) {
   Segments segments;
@@ -32,8 +39,28 @@ std::string at(const Segments& segments, std::size_t index) {
 base::Result<std::int64_t> parse_number(std::string_view name, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure == std::errc() && end == text.data() + text.size() && value >= 0) return value;
-  return bad_request(std::string(name) + ": must be a whole number that is not negative");
+  if (failure == std::errc() && end == text.data() + text.size()) return value;
+  return bad_request(std::string(name) + ": must be a whole number, not \"" +
+                     std::string(text.substr(0, kShownMax)) + "\"");
+}
+
+std::string quoted(std::string_view text) {
+  return json::serialize(json::value(text.substr(0, kShownMax)));
+}
+
+base::Error unsupported(std::string_view options, std::string_view name, const std::string& value,
+                        std::string_view supported) {
+  return invalid_options(
+      options, {std::string(name),
+                "Unsupported value: " + value + ": supported values: " + std::string(supported)});
+}
+
+std::string_view options_of(std::string_view method) {
+  if (method == "POST") return "CreateOptions";
+  if (method == "PUT") return "UpdateOptions";
+  if (method == "PATCH") return "PatchOptions";
+  if (method == "DELETE") return kDeleteOptions;
+  return kListOptions;
 }
 
 base::Result<bool> parse_flag(std::string_view name, std::string_view text) {
@@ -46,28 +73,74 @@ base::Result<Propagation> parse_propagation(std::string_view text) {
   if (text == "Background") return Propagation::kBackground;
   if (text == "Foreground") return Propagation::kForeground;
   if (text == "Orphan") return Propagation::kOrphan;
-  return bad_request("propagationPolicy: must be Background, Foreground or Orphan");
+  return unsupported(kDeleteOptions, "propagationPolicy", quoted(text),
+                     R"("Foreground", "Background", "Orphan", "nil")");
 }
 
-base::Result<FieldValidation> parse_validation(std::string_view text) {
+base::Result<FieldValidation> parse_validation(std::string_view options, std::string_view text) {
   if (text == "Ignore") return FieldValidation::kIgnore;
   if (text == "Warn") return FieldValidation::kWarn;
   if (text == "Strict") return FieldValidation::kStrict;
-  return bad_request("fieldValidation: must be Ignore, Warn or Strict");
+  return unsupported(options, "fieldValidation", quoted(text), R"("", "Ignore", "Strict", "Warn")");
 }
 
-base::Result<VersionMatch> parse_match(std::string_view text) {
+base::Result<DryRun> parse_dry_run(std::string_view options, std::string_view value) {
+  if (value == "All") return DryRun::kYes;
+  return unsupported(options, "dryRun", "[" + quoted(value) + "]", R"("All")");
+}
+
+// The name is not kept: nothing here asks who wrote a field.
+base::Status check_manager(std::string_view options, std::string_view name) {
+  const std::string field = "fieldManager";
+  if (name.size() > kManagerBytesMax) {
+    return invalid_options(options, {field, "Too long: may not be more than " +
+                                                std::to_string(kManagerBytesMax) + " bytes"});
+  }
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7F) continue;
+    return invalid_options(options,
+                           {field, "Invalid value: it has a character that is not printed"});
+  }
+  return {};
+}
+
+VersionMatch match_of(std::string_view text) {
   if (text == "Exact") return VersionMatch::kExact;
-  if (text == "NotOlderThan") return VersionMatch::kNotOlderThan;
-  return bad_request("resourceVersionMatch: must be Exact or NotOlderThan");
+  return text == "NotOlderThan" ? VersionMatch::kNotOlderThan : VersionMatch::kUnset;
 }
 
-base::Status read_write_parameter(ApiQuery& query, std::string_view name, std::string_view value) {
+base::Error forbidden_option(std::string_view name, std::string_view why) {
+  return invalid_options(kListOptions, {std::string(name), "Forbidden: " + std::string(why)});
+}
+
+base::Error forbidden_match(std::string_view why) {
+  return forbidden_option("resourceVersionMatch", why);
+}
+
+base::Status check_watch_query(const ApiQuery& query) {
+  const bool not_older = query.version_match == VersionMatch::kNotOlderThan;
+  if (query.send_initial_events && !not_older) {
+    return forbidden_match(
+        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  }
+  if (query.version_match_text.empty()) return {};
+  if (!query.send_initial_events) {
+    return forbidden_match(
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  }
+  if (query.continue_token.empty()) return {};
+  return forbidden_match("resourceVersionMatch is forbidden when continue is provided");
+}
+
+base::Status read_write_parameter(ApiQuery& query, std::string_view options, std::string_view name,
+                                  std::string_view value) {
   if (name == "dryRun") {
-    if (value != "All") return bad_request("dryRun: must be All");
-    query.write.dry_run = DryRun::kYes;
+    AT_TRY(query.write.dry_run, parse_dry_run(options, value));
+  } else if (name == "fieldManager") {
+    AT_OK(check_manager(options, value));
   } else if (name == "fieldValidation") {
-    AT_TRY(query.write.field_validation, parse_validation(value));
+    AT_TRY(query.write.field_validation, parse_validation(options, value));
   } else if (name == "propagationPolicy") {
     AT_TRY(query.propagation, parse_propagation(value));
   } else if (name == "gracePeriodSeconds") {
@@ -87,7 +160,26 @@ base::Status read_flag_parameter(ApiQuery& query, std::string_view name, std::st
   return {};
 }
 
-base::Status read_parameter(ApiQuery& query, const std::string& name, const std::string& value) {
+base::Result<IncludeObject> parse_include(std::string_view text) {
+  if (text == "Metadata") return IncludeObject::kMetadata;
+  if (text == "Object") return IncludeObject::kWhole;
+  if (text == "None") return IncludeObject::kNone;
+  return bad_request("includeObject: must be Metadata, Object or None, not " + quoted(text));
+}
+
+base::Result<std::size_t> parse_limit(std::string_view name, std::string_view value) {
+  AT_TRY(const std::int64_t limit, parse_number(name, value));
+  return static_cast<std::size_t>(std::max<std::int64_t>(limit, 0));
+}
+
+base::Status check_version(std::string_view name, std::string_view value) {
+  AT_TRY(const std::int64_t version, parse_number(name, value));
+  if (version >= 0) return {};
+  return bad_request(std::string(name) + ": must not be negative");
+}
+
+base::Status read_parameter(ApiQuery& query, std::string_view options, const std::string& name,
+                            const std::string& value) {
   if (name == "labelSelector") {
     query.label_selector = value;
   } else if (name == "fieldSelector") {
@@ -95,20 +187,22 @@ base::Status read_parameter(ApiQuery& query, const std::string& name, const std:
   } else if (name == "continue") {
     query.continue_token = value;
   } else if (name == "resourceVersion") {
-    if (!value.empty()) AT_OK(parse_number(name, value));
+    if (!value.empty()) AT_OK(check_version(name, value));
     query.resource_version = value;
   } else if (value.empty() && name != "watch") {
     return {};
   } else if (name == "limit") {
-    AT_TRY(const std::int64_t limit, parse_number(name, value));
-    query.limit = static_cast<std::size_t>(limit);
+    AT_TRY(query.limit, parse_limit(name, value));
+  } else if (name == "includeObject") {
+    AT_TRY(query.include_object, parse_include(value));
   } else if (name == "timeoutSeconds") {
     AT_TRY(query.timeout_seconds, parse_number(name, value));
   } else if (name == "resourceVersionMatch") {
-    AT_TRY(query.version_match, parse_match(value));
+    query.version_match_text = value;
+    query.version_match = match_of(value);
   } else {
     AT_OK(read_flag_parameter(query, name, value));
-    AT_OK(read_write_parameter(query, name, value));
+    AT_OK(read_write_parameter(query, options, name, value));
   }
   return {};
 }
@@ -137,8 +231,18 @@ base::Status read_delete_options(std::string_view body, Removal& removal) {
   if (!policy.empty()) {
     AT_TRY(request.propagation, parse_propagation(policy));
   }
+  const bool orphans = orphan && orphan->is_bool();
+  if (orphans && !policy.empty()) {
+    return invalid_options(
+        kDeleteOptions,
+        {"propagationPolicy", "Invalid value: " + quoted(policy) +
+                                  ": orphanDependents and deletionPropagation cannot be both set"});
+  }
   const json::array* dry = find_array(options, "dryRun");
-  if (dry && !dry->empty()) removal.dry_run = DryRun::kYes;
+  for (std::size_t i = 0; dry && i < dry->size(); ++i) {
+    const json::string* value = (*dry)[i].if_string();
+    AT_TRY(removal.dry_run, parse_dry_run(kDeleteOptions, value ? view(*value) : "?"));
+  }
   return {};
 }
 
@@ -175,10 +279,42 @@ base::Result<ApiPath> parse_api_path(std::string_view path) {
   return result;
 }
 
-base::Result<ApiQuery> parse_api_query(const http::Target& target) {
+base::Result<ApiQuery> parse_api_query(std::string_view method, const http::Target& target) {
   ApiQuery query;
-  for (const auto& [name, value] : target.query) AT_OK(read_parameter(query, name, value));
+  const std::string_view options = options_of(method);
+  for (const auto& [name, value] : target.query) {
+    AT_OK(read_parameter(query, options, name, value));
+  }
   return query;
+}
+
+base::Status check_list_query(const ApiQuery& query) {
+  if (!query.version_match_text.empty() && query.version_match == VersionMatch::kUnset) {
+    return unsupported(kListOptions, "resourceVersionMatch", quoted(query.version_match_text),
+                       query.watch ? R"("NotOlderThan")" : R"("Exact", "NotOlderThan", "")");
+  }
+  if (query.watch) return check_watch_query(query);
+  if (query.send_initial_events) {
+    return forbidden_option("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  }
+  const bool pages_on = !query.continue_token.empty();
+  if (!query.version_match_text.empty()) {
+    if (query.resource_version.empty()) {
+      return forbidden_match(
+          "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    }
+    if (pages_on) {
+      return forbidden_match("resourceVersionMatch is forbidden when continue is provided");
+    }
+    if (query.version_match == VersionMatch::kExact && query.resource_version == "0") {
+      return forbidden_match(
+          R"(resourceVersionMatch "exact" is forbidden for resourceVersion "0")");
+    }
+  }
+  if (pages_on && !query.resource_version.empty() && query.resource_version != "0") {
+    return bad_request("specifying resource version is not allowed when using continue");
+  }
+  return {};
 }
 
 base::Result<Removal> parse_removal(std::string_view body, const ApiQuery& query) {

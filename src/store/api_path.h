@@ -10,6 +10,7 @@
 #include "http/message.h"
 #include "store/object_writer.h"
 #include "store/resource.h"
+#include "store/table_view.h"
 
 namespace agenttier::store {
 
@@ -30,10 +31,12 @@ struct ApiQuery {
   std::string field_selector;
   std::string continue_token;
   std::size_t limit = 0;
+  IncludeObject include_object = IncludeObject::kMetadata;
   bool watch = false;
   bool bookmarks = false;
-  bool send_initial_events = false;
+  std::optional<bool> send_initial_events;
   std::string resource_version;
+  std::string version_match_text;
   VersionMatch version_match = VersionMatch::kUnset;
   std::optional<std::int64_t> timeout_seconds;
   WriteOptions write;
@@ -41,7 +44,10 @@ struct ApiQuery {
   std::optional<std::int64_t> grace_seconds;
 };
 
-base::Result<ApiQuery> parse_api_query(const http::Target& target);
+// `method` says which options the parameters are: those of a list, a create, ...
+base::Result<ApiQuery> parse_api_query(std::string_view method, const http::Target& target);
+// The parameters of a list, or of a watch, go together.
+base::Status check_list_query(const ApiQuery& query);
 
 struct Removal {
   DeleteRequest request;

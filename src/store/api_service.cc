@@ -1,9 +1,9 @@
 #include "store/api_service.h"
 
-#include <boost/json/serialize.hpp>
 #include <utility>
 
 #include "store/api_error.h"
+#include "store/api_reply.h"
 #include "store/discovery.h"
 #include "store/table_view.h"
 #include "store/watch_reader.h"
@@ -17,7 +17,6 @@ constexpr std::chrono::seconds kWatchTimeMin{1800};  // without timeoutSeconds: 
 constexpr std::chrono::seconds kWatchTimeMax{24 * 3600};
 constexpr std::chrono::seconds kSweepInterval{10};
 constexpr std::size_t kWarningsMax = 20;
-constexpr std::size_t kWarningBytesMax = 200;
 
 std::string header(const http::Request& request, std::string_view name) {
   const auto found = request.headers.find(name);
@@ -46,29 +45,6 @@ base::Result<json::object> parse_body(std::string_view content_type, std::string
   return std::move(value->get_object());
 }
 
-// A field's name comes from the client: it must not end the header.
-std::string warning_of(const std::string& field) {
-  std::string text = "299 - \"unknown field \\\"";
-  for (char c : field.substr(0, kWarningBytesMax)) {
-    const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
-    text += plain ? c : '?';
-  }
-  return text + "\\\"\"";
-}
-
-std::string success_text(const StoredObject& object) {
-  json::object details{{"name", object.name}};
-  if (!object.resource->type.group.empty()) details["group"] = object.resource->type.group;
-  details["kind"] = object.resource->type.plural;
-  details["uid"] = object.uid;
-  const json::object status{{"kind", "Status"},
-                            {"apiVersion", "v1"},
-                            {"metadata", json::object()},
-                            {"status", "Success"},
-                            {"details", std::move(details)}};
-  return json::serialize(status);
-}
-
 // Counts an open watch as long as it lives.
 class CountedReader final : public http::BodyReader {
  public:
@@ -83,6 +59,11 @@ class CountedReader final : public http::BodyReader {
   std::unique_ptr<http::BodyReader> inner_;
   std::shared_ptr<std::size_t> count_;
 };
+
+// A store that answers is well.
+bool is_health_path(std::string_view path) {
+  return path == "/healthz" || path == "/livez" || path == "/readyz";
+}
 
 Part part_of(const ApiPath& path) {
   return path.subresource == "status" ? Part::kStatus : Part::kMain;
@@ -101,6 +82,19 @@ std::string name_in(std::string_view body) {
   return std::string(find_text(value->get_object(), "metadata.name"));
 }
 
+// What the failure of a write is about.
+StatusSubject subject_of(StatusSubject subject, std::string_view method, const std::string& ns,
+                         std::string_view body, const base::Error& error) {
+  // A create finds nothing missing but its namespace.
+  const bool creates = method == "POST" && subject.name.empty();
+  if (creates && error.reason == "NotFound") return {&namespaces(), ns};
+  if (creates) subject.name = name_in(body);
+  // The preconditions of a deletion.
+  const bool by_kind = method == "DELETE" && error.reason == "Conflict";
+  if (by_kind) subject.named_by = NamedBy::kKind;
+  return subject;
+}
+
 ObjectPlace place_of(const ApiPath& path) {
   return {path.resource, path.ns, path.name};
 }
@@ -114,7 +108,7 @@ base::Result<ApiService::Call> ApiService::parse(const http::Request& request,
   Call call{request.method, {}, {}, header(request, "Content-Type"), header(request, "Accept"), {}};
   AT_TRY(call.path, parse_api_path(target.path));
   if (!has_subresource(call.path)) return path_not_found();
-  AT_TRY(call.query, parse_api_query(target));
+  AT_TRY(call.query, parse_api_query(request.method, target));
   return call;
 }
 
@@ -124,6 +118,7 @@ async::Task<Response> ApiService::handle(http::Request request) {
   if (request.method == "GET") {
     auto document = discovery_document(target->path);
     if (document) co_return http::json_response(200, *std::move(document));
+    if (is_health_path(target->path)) co_return http::text_response(200, "ok");
   }
   auto call = parse(request, *target);
   if (!call) co_return status_response(call.error(), {});
@@ -140,8 +135,10 @@ async::Task<Response> ApiService::handle(http::Request request) {
   if (!body) co_return status_response(body.error(), subject);
   call->body = std::make_shared<const std::string>(*std::move(body));
   const auto sent = call->body;
+  const std::string ns = call->path.ns;
+  const std::string method = call->method;
   auto response = co_await write(*std::move(call));
-  if (!response && subject.name.empty()) subject.name = name_in(*sent);
+  if (!response) subject = subject_of(std::move(subject), method, ns, *sent, response.error());
   if (!response) co_return status_response(response.error(), subject);
   co_return *std::move(response);
 }
@@ -150,8 +147,9 @@ async::Task<Response> ApiService::handle(http::Request request) {
 
 base::Result<Response> ApiService::read(const Call& call) {
   if (call.path.subresource == "binding") return method_not_allowed();
-  if (call.query.watch) return watch(call);
-  return call.path.name.empty() ? list(call) : get(call);
+  if (!call.path.name.empty()) return get(call);
+  AT_OK(check_list_query(call.query));
+  return call.query.watch ? watch(call) : list(call);
 }
 
 std::int64_t ApiService::expired_before(const Resource& resource) const {
@@ -167,17 +165,14 @@ base::Result<Response> ApiService::get(const Call& call) const {
     return object_not_found(*path.resource, path.name);
   }
   if (!wants_table(call.accept)) return http::json_response(200, object->text);
-  return http::json_response(200, table_row_of(*object, parts_.clock.now()));
+  return http::json_response(
+      200, table_row_of(*object, {parts_.clock.now(), call.query.include_object}));
 }
 
 base::Result<ListQuery> ApiService::list_query(const Call& call) const {
   ListQuery query{call.path.resource, call.path.ns, {}, 0, {}, {}, 0};
   AT_TRY(query.selector, Selector::parse(*call.path.resource, call.query.label_selector,
                                          call.query.field_selector));
-  if (!call.path.name.empty()) {
-    query.selector.fields.push_back(
-        {"metadata.name", FieldRequirement::Operator::kEqual, call.path.name});
-  }
   query.limit = call.query.limit;
   query.continue_token = call.query.continue_token;
   query.written_after = expired_before(*call.path.resource);
@@ -190,14 +185,14 @@ base::Result<Response> ApiService::list(const Call& call) const {
   if (!version.empty() && version != "0") {
     const std::uint64_t wanted = std::stoull(version);
     if (wanted > parts_.history->version()) {
-      return gone("resource version " + version + " is in the future; the current one is " +
-                  std::to_string(parts_.history->version()));
+      return too_new(wanted, parts_.history->version());
     }
     if (call.query.version_match == VersionMatch::kExact) query.exact_version = wanted;
   }
   AT_TRY(ListPage page, list_objects(parts_.committed, *parts_.history, query));
   if (wants_table(call.accept)) {
-    return http::json_response(200, table_of(*call.path.resource, page, parts_.clock.now()));
+    const TableOptions options{parts_.clock.now(), call.query.include_object};
+    return http::json_response(200, table_of(*call.path.resource, page, options));
   }
   Response response = http::json_response(200, "");
   response.body = list_body(*call.path.resource, std::move(page));
@@ -221,7 +216,8 @@ base::Result<Response> ApiService::watch(const Call& call) {
 base::Result<WatchPlan> ApiService::watch_plan(const Call& call) const {
   AT_TRY(ListQuery query, list_query(call));
   const std::string& from = call.query.resource_version;
-  const bool from_now = from.empty() || from == "0" || call.query.send_initial_events;
+  const auto sends_initial = call.query.send_initial_events;
+  const bool from_now = from.empty() || from == "0" || sends_initial == true;
   WatchPlan plan{};
   plan.resource = call.path.resource;
   plan.ns = call.path.ns;
@@ -230,20 +226,22 @@ base::Result<WatchPlan> ApiService::watch_plan(const Call& call) const {
     return gone("too old resource version: " + from + " (the current one is " +
                 std::to_string(parts_.history->version()) + "); list again");
   }
-  if (from_now) {
+  if (from_now && sends_initial != false) {
     query.limit = 0;
     AT_TRY(ListPage page, list_objects(parts_.committed, *parts_.history, query));
     plan.initial = std::move(page.items);
   }
   plan.selector = std::move(query.selector);
-  plan.marks_initial_end = call.query.send_initial_events;
+  plan.marks_initial_end = sends_initial == true;
   plan.bookmarks = call.query.bookmarks;
   plan.clock = &parts_.clock;
   plan.bookmark_interval = limits_.bookmark_interval;
   plan.time_max = watch_time(call.query);
   if (wants_table(call.accept)) {
-    plan.render = [&clock = parts_.clock](const StoredObject& object) {
-      return table_row_of(object, clock.now());
+    plan.render = [&clock = parts_.clock, include = call.query.include_object,
+                   columns = Columns::kTold](const StoredObject& object) mutable {
+      return table_row_of(object,
+                          {clock.now(), include, std::exchange(columns, Columns::kLeftOut)});
     };
   }
   return plan;
@@ -268,11 +266,19 @@ async::Task<base::Result<Response>> ApiService::write(Call call) {
   AT_CO_OK(co_await make_durable());
   if (!answer) co_return std::move(answer).error();
   Response response = http::json_response(answer->status, std::move(answer->text));
-  if (call.query.write.field_validation == FieldValidation::kIgnore) co_return response;
-  for (std::size_t i = 0; i < answer->unknown_fields.size() && i < kWarningsMax; ++i) {
-    response.headers.add("Warning", warning_of(answer->unknown_fields[i]));
-  }
+  add_warnings(call, *answer, response);
   co_return response;
+}
+
+void ApiService::add_warnings(const Call& call, const Answer& answer, Response& response) {
+  for (const std::string& notice : answer.notices) {
+    response.headers.add("Warning", warning_of(notice));
+  }
+  if (call.query.write.field_validation == FieldValidation::kIgnore) return;
+  for (std::size_t i = 0; i < answer.unknown_fields.size() && i < kWarningsMax; ++i) {
+    response.headers.add("Warning",
+                         warning_of("unknown field \"" + answer.unknown_fields[i] + "\""));
+  }
 }
 
 async::Task<base::Status> ApiService::make_durable() {
@@ -313,14 +319,16 @@ base::Result<ApiService::Answer> ApiService::create(const Call& call) {
   }
   AT_TRY(WriteOutcome outcome,
          parts_.writer.create(place_of(path), std::move(body), call.query.write));
-  return Answer{201, outcome.object->text, std::move(outcome.unknown_fields)};
+  return Answer{201, outcome.object->text, std::move(outcome.unknown_fields),
+                std::move(outcome.notices)};
 }
 
 base::Result<ApiService::Answer> ApiService::update(const Call& call) {
   AT_TRY(json::object body, parse_body(call.content_type, *call.body));
   AT_TRY(WriteOutcome outcome, parts_.writer.update(place_of(call.path), part_of(call.path),
                                                     std::move(body), call.query.write));
-  return Answer{200, outcome.object->text, std::move(outcome.unknown_fields)};
+  return Answer{200, outcome.object->text, std::move(outcome.unknown_fields),
+                std::move(outcome.notices)};
 }
 
 base::Result<ApiService::Answer> ApiService::patch(const Call& call) {
@@ -335,7 +343,8 @@ base::Result<ApiService::Answer> ApiService::patch(const Call& call) {
   if (!body) return bad_request("body: " + body.error().message);
   AT_TRY(WriteOutcome outcome, parts_.writer.patch(place_of(call.path), part_of(call.path), *type,
                                                    *body, call.query.write));
-  return Answer{200, outcome.object->text, std::move(outcome.unknown_fields)};
+  return Answer{200, outcome.object->text, std::move(outcome.unknown_fields),
+                std::move(outcome.notices)};
 }
 
 base::Result<ApiService::Answer> ApiService::remove(const Call& call) {
@@ -345,14 +354,16 @@ base::Result<ApiService::Answer> ApiService::remove(const Call& call) {
   if (!object) return object_not_found(*path.resource, path.name);
   AT_OK(parts_.remover.check(object, removal.request));
   if (removal.dry_run == DryRun::kYes) return Answer{200, success_text(*object), {}};
-  parts_.remover.remove(object, removal.request);
-  const ObjectPtr left = parts_.latest.table().find_uid(object->uid);
-  return Answer{200, left ? left->text : success_text(*object), {}};
+  const ObjectPtr last = parts_.remover.remove(object, removal.request);
+  const bool is_left = parts_.latest.table().find_uid(object->uid) != nullptr;
+  const bool shown = is_left || path.resource->shows_deleted_object;
+  return Answer{200, shown ? last->text : success_text(*object), {}};
 }
 
 base::Result<ApiService::Answer> ApiService::remove_collection(const Call& call) {
   const Resource& resource = *call.path.resource;
-  if (resource.type.namespaced && call.path.ns.empty()) return method_not_allowed();
+  const bool reached = !resource.type.namespaced || !call.path.ns.empty();
+  if (!reached || !resource.deletes_collection) return method_not_allowed();
   AT_TRY(const Removal removal, parse_removal(*call.body, call.query));
   AT_TRY(const ListQuery query, list_query(call));
   ListPage removed{{}, parts_.latest.version(), ""};

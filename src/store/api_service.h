@@ -53,6 +53,7 @@ class ApiService final : public http::Service {
     int status = 200;
     std::string text;
     std::vector<std::string> unknown_fields;
+    std::vector<std::string> notices = {};
   };
 
   base::Result<Call> parse(const http::Request& request, const http::Target& target) const;
@@ -69,6 +70,7 @@ class ApiService final : public http::Service {
   base::Result<Answer> patch(const Call& call);
   base::Result<Answer> remove(const Call& call);
   base::Result<Answer> remove_collection(const Call& call);
+  static void add_warnings(const Call& call, const Answer& answer, http::Response& response);
   async::Task<base::Status> make_durable();
   base::Result<ListQuery> list_query(const Call& call) const;
   std::int64_t expired_before(const Resource& resource) const;

@@ -12,8 +12,10 @@ namespace {
 // The version of the Kubernetes API that the kinds and rules here are those of.
 constexpr std::string_view kMinorVersion = "34";
 
-json::array verbs(bool is_subresource) {
-  if (is_subresource) return {"get", "patch", "update"};
+json::array verbs_of(const Resource& resource) {
+  if (!resource.deletes_collection) {
+    return {"create", "delete", "get", "list", "patch", "update", "watch"};
+  }
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
@@ -22,9 +24,12 @@ json::object describe(const Resource& resource) {
                      {"singularName", resource.singular},
                      {"namespaced", resource.type.namespaced},
                      {"kind", resource.type.kind},
-                     {"verbs", verbs(false)}};
+                     {"verbs", verbs_of(resource)}};
   if (!resource.short_names.empty()) {
     entry["shortNames"] = json::array(resource.short_names.begin(), resource.short_names.end());
+  }
+  if (!resource.categories.empty()) {
+    entry["categories"] = json::array(resource.categories.begin(), resource.categories.end());
   }
   return entry;
 }
@@ -46,7 +51,8 @@ std::optional<std::string> resource_list(std::string_view group, std::string_vie
     api_version = resource.api_version();
     entries.push_back(describe(resource));
     if (resource.has_status) {
-      entries.push_back(describe_subresource(resource, "status", resource.type.kind, verbs(true)));
+      entries.push_back(
+          describe_subresource(resource, "status", resource.type.kind, {"get", "patch", "update"}));
     }
     if (&resource == &pods()) {
       entries.push_back(describe_subresource(resource, "binding", "Binding", {"create"}));

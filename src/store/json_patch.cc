@@ -87,7 +87,7 @@ class Patcher {
     const json::object* fields = operation.if_object();
     if (!fields) return bad_request("JSON patch: each operation must be an object");
     const json::value* path = fields->if_contains("path");
-    if (!path || !path->is_string()) return bad_request("JSON patch: an operation has no path");
+    if (!path || !path->is_string()) return unprocessable("JSON patch: an operation has no path");
     path_ = view(path->get_string());
     AT_TRY(const Tokens at, parse_pointer(path_));
     return dispatch(find_text(*fields, "op"), *fields, at);
@@ -106,7 +106,7 @@ class Patcher {
     if (op == "move" || op == "copy") return transfer(op, fields, at);
     const json::value* value = fields.if_contains("value");
     if (op != "add" && op != "replace" && op != "test") {
-      return bad_request("JSON patch: unknown operation \"" + std::string(op) + "\"");
+      return unprocessable("JSON patch: unknown operation \"" + std::string(op) + "\"");
     }
     if (!value) return bad_request("JSON patch: " + std::string(op) + " needs a value");
     if (op == "add") return add(at, *value);

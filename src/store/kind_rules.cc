@@ -1,12 +1,16 @@
 #include "store/kind_rules.h"
 
 #include <boost/json/serialize.hpp>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "api/quantity.h"
+#include "api/validate.h"
 #include "base/bytes.h"
+#include "store/json_edit.h"
 #include "store/names.h"
+#include "store/pod_rules.h"
 
 namespace agenttier::store {
 namespace {
@@ -14,139 +18,6 @@ namespace {
 using Causes = std::vector<base::FieldCause>;
 
 constexpr std::size_t kDataBytesMax = 1024 * 1024;  // of a Secret or ConfigMap
-
-void set_absent(json::object& object, std::string_view name, json::value value) {
-  if (!object.contains(name)) object[name] = std::move(value);
-}
-
-// ---- Pod
-
-void default_pod(json::object& pod) {
-  json::object& spec = object_at(pod, "spec");
-  set_absent(spec, "restartPolicy", "Always");
-  set_absent(spec, "terminationGracePeriodSeconds", 30);
-  set_absent(spec, "dnsPolicy", "ClusterFirst");
-  set_absent(spec, "schedulerName", "default-scheduler");
-  set_absent(spec, "securityContext", json::object());
-  set_absent(spec, "enableServiceLinks", true);
-}
-
-void check_containers(const json::object& spec, std::string_view list, std::set<std::string>& names,
-                      Causes& causes) {
-  const json::array* containers = find_array(spec, list);
-  if (!containers) return;
-  for (std::size_t i = 0; i < containers->size(); ++i) {
-    const std::string path = "spec." + std::string(list) + "[" + std::to_string(i) + "]";
-    const json::object* container = (*containers)[i].if_object();
-    if (!container) {
-      causes.push_back({path, "Invalid value: must be an object"});
-      continue;
-    }
-    const std::string name(find_text(*container, "name"));
-    if (name.empty()) {
-      causes.push_back({path + ".name", "Required value"});
-    } else if (const auto why = name_fault(NameRule::kLabel, name); !why.empty()) {
-      causes.push_back({path + ".name", "Invalid value: \"" + name + "\": " + why});
-    } else if (!names.insert(name).second) {
-      causes.push_back({path + ".name", "Duplicate value: \"" + name + "\""});
-    }
-    if (find_text(*container, "image").empty()) {
-      causes.push_back({path + ".image", "Required value"});
-    }
-  }
-}
-
-std::set<std::string> volume_names(const json::object& spec, Causes& causes) {
-  std::set<std::string> names;
-  const json::array* volumes = find_array(spec, "volumes");
-  if (!volumes) return names;
-  for (std::size_t i = 0; i < volumes->size(); ++i) {
-    const std::string path = "spec.volumes[" + std::to_string(i) + "].name";
-    const json::object* volume = (*volumes)[i].if_object();
-    const std::string name(volume ? find_text(*volume, "name") : std::string_view());
-    if (name.empty()) {
-      causes.push_back({path, "Required value"});
-    } else if (!names.insert(name).second) {
-      causes.push_back({path, "Duplicate value: \"" + name + "\""});
-    }
-  }
-  return names;
-}
-
-void check_mounts(const json::object& spec, std::string_view list,
-                  const std::set<std::string>& volumes, Causes& causes) {
-  const json::array* containers = find_array(spec, list);
-  if (!containers) return;
-  for (std::size_t i = 0; i < containers->size(); ++i) {
-    const json::object* container = (*containers)[i].if_object();
-    const json::array* mounts = container ? find_array(*container, "volumeMounts") : nullptr;
-    for (std::size_t j = 0; mounts && j < mounts->size(); ++j) {
-      const json::object* mount = (*mounts)[j].if_object();
-      const std::string name(mount ? find_text(*mount, "name") : std::string_view());
-      if (volumes.contains(name)) continue;
-      causes.push_back({"spec." + std::string(list) + "[" + std::to_string(i) + "].volumeMounts[" +
-                            std::to_string(j) + "].name",
-                        "Not found: \"" + name + "\""});
-    }
-  }
-}
-
-void check_pod(const json::object& pod, Causes& causes) {
-  const json::object* spec = find_object(pod, "spec");
-  const json::array* containers = spec ? find_array(*spec, "containers") : nullptr;
-  if (!containers || containers->empty()) {
-    causes.push_back({"spec.containers", "Required value"});
-    return;
-  }
-  std::set<std::string> names;
-  check_containers(*spec, "initContainers", names, causes);
-  check_containers(*spec, "containers", names, causes);
-  const auto volumes = volume_names(*spec, causes);
-  check_mounts(*spec, "initContainers", volumes, causes);
-  check_mounts(*spec, "containers", volumes, causes);
-  const std::string_view policy = find_text(*spec, "restartPolicy");
-  if (policy != "Always" && policy != "OnFailure" && policy != "Never") {
-    causes.push_back({"spec.restartPolicy", "Unsupported value: \"" + std::string(policy) +
-                                                "\": supported values: \"Always\", "
-                                                "\"OnFailure\", \"Never\""});
-  }
-}
-
-void drop_images(json::object& spec, std::string_view list) {
-  json::value* containers = spec.if_contains(list);
-  if (!containers || !containers->is_array()) return;
-  for (json::value& container : containers->get_array()) {
-    if (container.is_object()) container.get_object().erase("image");
-  }
-}
-
-// What of a pod's spec cannot change: all but images, the deadline, added tolerations, and the
-// node, which is set once.
-json::object fixed_pod_spec(const json::object& pod) {
-  const json::object* found = find_object(pod, "spec");
-  json::object spec = found ? *found : json::object();
-  drop_images(spec, "containers");
-  drop_images(spec, "initContainers");
-  for (const std::string_view name :
-       {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"}) {
-    spec.erase(name);
-  }
-  return spec;
-}
-
-void check_pod_unchanged(const json::object& before, const json::object& after, Causes& causes) {
-  json::object old_spec = fixed_pod_spec(before);
-  const json::object new_spec = fixed_pod_spec(after);
-  if (find_text(old_spec, "nodeName").empty() && !find_text(new_spec, "nodeName").empty()) {
-    old_spec["nodeName"] = new_spec.at("nodeName");
-  }
-  if (old_spec == new_spec) return;
-  causes.push_back({"spec",
-                    "Forbidden: pod updates may not change fields other than "
-                    "`spec.containers[*].image`, `spec.initContainers[*].image`, "
-                    "`spec.activeDeadlineSeconds`, `spec.tolerations` and an unset "
-                    "`spec.nodeName`"});
-}
 
 // ---- Secret and ConfigMap
 
@@ -191,6 +62,19 @@ void check_data(const json::object& object, std::string_view member, bool is_bas
   }
 }
 
+// The same key in both would be one file twice.
+void check_keys_once(const json::object& object, Causes& causes) {
+  const json::object* texts = find_object(object, "data");
+  const json::object* bytes = find_object(object, "binaryData");
+  if (!texts || !bytes) return;
+  for (const auto& [key, value] : *texts) {
+    if (!bytes->contains(key)) continue;
+    const std::string name(key);
+    causes.push_back({"data[" + name + "]",
+                      "Invalid value: \"" + name + "\": duplicate of key present in binaryData"});
+  }
+}
+
 void check_fixed_data(const json::object& before, const json::object& after, Causes& causes) {
   const json::value* fixed = before.if_contains("immutable");
   if (!fixed || *fixed != json::value(true)) return;
@@ -212,13 +96,36 @@ void default_claim(json::object& claim) {
   set_absent(spec, "volumeMode", "Filesystem");
 }
 
+bool is_access_mode(std::string_view mode) {
+  return mode == "ReadOnlyMany" || mode == "ReadWriteMany" || mode == "ReadWriteOnce" ||
+         mode == "ReadWriteOncePod";
+}
+
+std::optional<std::int64_t> claim_bytes(const json::object& claim, std::string_view path) {
+  const std::string_view text = find_text(claim, path);
+  const auto bytes = api::parse_bytes(text);
+  return text.empty() || !bytes ? std::nullopt : std::optional(*bytes);
+}
+
 void check_claim(const json::object& claim, Causes& causes) {
   const json::array* modes = find_array(claim, "spec.accessModes");
   if (!modes || modes->empty()) {
     causes.push_back({"spec.accessModes", "Required value: at least 1 access mode is required"});
   }
-  if (!find_path(claim, "spec.resources.requests.storage")) {
+  for (std::size_t i = 0; modes && i < modes->size(); ++i) {
+    const json::string* mode = (*modes)[i].if_string();
+    if (mode && is_access_mode(view(*mode))) continue;
+    causes.push_back({"spec.accessModes", "Unsupported value: " + json::serialize((*modes)[i]) +
+                                              ": supported values: \"ReadOnlyMany\", "
+                                              "\"ReadWriteMany\", \"ReadWriteOnce\", "
+                                              "\"ReadWriteOncePod\""});
+  }
+  const json::value* size = find_path(claim, "spec.resources.requests.storage");
+  if (!size) {
     causes.push_back({"spec.resources[storage]", "Required value"});
+  } else if (claim_bytes(claim, "spec.resources.requests.storage") == 0) {
+    causes.push_back({"spec.resources[storage]",
+                      "Invalid value: " + json::serialize(*size) + ": must be greater than zero"});
   }
 }
 
@@ -235,6 +142,12 @@ void check_claim_unchanged(const json::object& before, const json::object& after
   for (const std::string_view name : {"volumeName", "storageClassName"}) {
     if (!old_spec.contains(name) && new_spec.contains(name)) old_spec[name] = new_spec.at(name);
   }
+  constexpr std::string_view kSize = "spec.resources.requests.storage";
+  const auto had = claim_bytes(before, "status.capacity.storage");
+  const auto wants = claim_bytes(after, kSize);
+  if (had && wants && *wants < *had && *wants < claim_bytes(before, kSize).value_or(0)) {
+    causes.push_back({std::string(kSize), "Forbidden: field can not be less than status.capacity"});
+  }
   if (old_spec == new_spec) return;
   causes.push_back({"spec",
                     "Forbidden: spec is immutable after creation except resources.requests and "
@@ -247,12 +160,79 @@ void default_network_policy(json::object& policy) {
   json::array types{"Ingress"};
   if (spec.contains("egress")) types.emplace_back("Egress");
   set_absent(spec, "policyTypes", std::move(types));
+  for (const std::string_view direction : {"ingress", "egress"}) {
+    for_each_object(spec, direction, [](json::object& rule) {
+      for_each_object(rule, "ports",
+                      [](json::object& port) { set_absent(port, "protocol", "TCP"); });
+    });
+  }
+}
+
+void check_block(const json::object& peer, const std::string& path, Causes& causes) {
+  const json::object* block = find_object(peer, "ipBlock");
+  if (!block) return;
+  const std::string cidr(find_text(*block, "cidr"));
+  if (api::check_cidr(cidr)) return;
+  causes.push_back({path + ".ipBlock.cidr",
+                    "Invalid value: " + json::serialize(json::value(cidr)) +
+                        ": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"});
+}
+
+void check_peers(const json::object& policy, std::string_view direction, std::string_view side,
+                 Causes& causes) {
+  const json::array* rules = find_array(policy, "spec." + std::string(direction));
+  for (std::size_t i = 0; rules && i < rules->size(); ++i) {
+    const json::object* rule = (*rules)[i].if_object();
+    const json::array* peers = rule ? find_array(*rule, side) : nullptr;
+    for (std::size_t j = 0; peers && j < peers->size(); ++j) {
+      if (!(*peers)[j].is_object()) continue;
+      check_block((*peers)[j].get_object(),
+                  "spec." + std::string(direction) + "[" + std::to_string(i) + "]." +
+                      std::string(side) + "[" + std::to_string(j) + "]",
+                  causes);
+    }
+  }
+}
+
+void check_network_policy(const json::object& policy, Causes& causes) {
+  const json::array* types = find_array(policy, "spec.policyTypes");
+  for (std::size_t i = 0; types && i < types->size(); ++i) {
+    const json::value& type = (*types)[i];
+    if (type == json::value("Ingress") || type == json::value("Egress")) continue;
+    causes.push_back({"spec.policyTypes[" + std::to_string(i) + "]",
+                      "Unsupported value: " + json::serialize(type) +
+                          ": supported values: \"Ingress\", \"Egress\""});
+  }
+  check_peers(policy, "ingress", "from", causes);
+  check_peers(policy, "egress", "to", causes);
 }
 
 void default_service(json::object& service) {
   json::object& spec = object_at(service, "spec");
   set_absent(spec, "type", "ClusterIP");
   set_absent(spec, "sessionAffinity", "None");
+  set_absent(spec, "internalTrafficPolicy", "Cluster");
+  for_each_object(spec, "ports", [](json::object& port) {
+    set_absent(port, "protocol", "TCP");
+    if (const json::value* number = port.if_contains("port"))
+      set_absent(port, "targetPort", *number);
+  });
+}
+
+// Fields of which every Event tells, empty ones as well.
+void default_event(json::object& event) {
+  for (const std::string_view name : {"eventTime", "firstTimestamp", "lastTimestamp"}) {
+    set_absent(event, name, nullptr);
+  }
+  for (const std::string_view name : {"reportingComponent", "reportingInstance"}) {
+    set_absent(event, name, "");
+  }
+}
+
+void default_node(json::object& node) {
+  json::object& spec = object_at(node, "spec");
+  const json::value* subnet = spec.if_contains("podCIDR");
+  if (subnet && subnet->is_string()) set_absent(spec, "podCIDRs", json::array{*subnet});
 }
 
 void default_namespace(json::object& object) {
@@ -279,6 +259,8 @@ void apply_kind_defaults(const Resource& resource, json::object& object) {
   if (kind == "NetworkPolicy") default_network_policy(object);
   if (kind == "Service") default_service(object);
   if (kind == "Namespace") default_namespace(object);
+  if (kind == "Event") default_event(object);
+  if (kind == "Node") default_node(object);
 }
 
 void apply_first_status(const Resource& resource, json::object& object) {
@@ -288,6 +270,7 @@ void apply_first_status(const Resource& resource, json::object& object) {
   if (kind == "Pod" || kind == "PersistentVolumeClaim") {
     object["status"] = json::object{{"phase", "Pending"}};
   }
+  if (kind == "Pod") object["status"].as_object()["qosClass"] = pod_quality(object);
   if (kind == "Namespace") object["status"] = json::object{{"phase", "Active"}};
   if (kind == "Service") object["status"] = json::object{{"loadBalancer", json::object()}};
 }
@@ -300,8 +283,10 @@ std::vector<base::FieldCause> check_kind(const Resource& resource, const json::o
   if (kind == "ConfigMap") {
     check_data(object, "data", false, causes);
     check_data(object, "binaryData", true, causes);
+    check_keys_once(object, causes);
   }
   if (kind == "PersistentVolumeClaim") check_claim(object, causes);
+  if (kind == "NetworkPolicy") check_network_policy(object, causes);
   if (kind == "Event") check_event(object, causes);
   return causes;
 }
@@ -314,7 +299,9 @@ std::vector<base::FieldCause> check_unchanged(const Resource& resource, const js
   if (kind == "PersistentVolumeClaim") check_claim_unchanged(before, after, causes);
   if (kind == "Secret" || kind == "ConfigMap") check_fixed_data(before, after, causes);
   if (kind == "Secret" && find_text(before, "type") != find_text(after, "type")) {
-    causes.push_back({"type", "Invalid value: field is immutable"});
+    causes.push_back(
+        {"type", "Invalid value: " + json::serialize(json::value(find_text(after, "type"))) +
+                     ": field is immutable"});
   }
   return causes;
 }

@@ -45,4 +45,13 @@ void LatestState::erase(const ObjectPtr& object) {
   changes_.push_back({ChangeKind::kDeleted, object, at_version(*object, version_)});
 }
 
+void LatestState::erase_written(const ObjectPtr& object) {
+  AT_ASSERT(!changes_.empty() && changes_.back().after == object);
+  if (changes_.back().kind != ChangeKind::kModified) return erase(object);
+  ++version_;
+  table_.erase(*object);
+  Change& last = changes_.back();
+  last = {ChangeKind::kDeleted, last.before, at_version(*object, version_)};
+}
+
 }  // namespace agenttier::store

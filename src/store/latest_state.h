@@ -33,6 +33,8 @@ class LatestState {
   void put(const ObjectPtr& before, const ObjectPtr& prepared);
   ObjectPtr put(const Resource& resource, const ObjectPtr& before, json::object value);
   void erase(const ObjectPtr& object);
+  // Removes an object that the last change wrote: watchers hear of its end alone.
+  void erase_written(const ObjectPtr& object);
   std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
   bool has_changes() const { return !changes_.empty(); }
 

@@ -171,25 +171,41 @@ void check_annotations(const json::object& metadata, Causes& causes) {
 void check_owners(const json::object& metadata, Causes& causes) {
   const json::array* owners = find_array(metadata, "ownerReferences");
   if (!owners) return;
-  int controllers = 0;
-  for (std::size_t i = 0; i < owners->size(); ++i) {
-    const json::object& owner = (*owners)[i].get_object();
-    const std::string path = "metadata.ownerReferences[" + std::to_string(i) + "].";
+  std::string first_controller;
+  for (const json::value& entry : *owners) {
+    const json::object& owner = entry.get_object();
     for (const std::string_view name : {"apiVersion", "kind", "name", "uid"}) {
-      if (find_text(owner, name).empty()) {
-        causes.push_back({path + std::string(name), "Required value: must not be empty"});
-      }
+      if (!find_text(owner, name).empty()) continue;
+      const bool is_version = name == "apiVersion";
+      causes.push_back(
+          {"metadata.ownerReferences." + std::string(name),
+           invalid_value("", is_version ? "version must not be empty" : "must not be empty")});
+    }
+    if (find_text(owner, "apiVersion") == "v1" && find_text(owner, "kind") == "Event") {
+      causes.push_back(
+          {"metadata.ownerReferences", "Invalid value: " + json::serialize(owner) +
+                                           ": /v1, Kind=Event is disallowed from being an owner"});
     }
     const json::value* controller = owner.if_contains("controller");
-    if (controller && *controller == json::value(true)) ++controllers;
-  }
-  if (controllers > 1) {
-    causes.push_back({"metadata.ownerReferences",
-                      "Invalid value: only one reference can have controller set to true"});
+    if (!controller || *controller != json::value(true)) continue;
+    const std::string own =
+        std::string(find_text(owner, "kind")) + "/" + std::string(find_text(owner, "name"));
+    if (!first_controller.empty()) {
+      causes.push_back({"metadata.ownerReferences",
+                        "Invalid value: " + json::serialize(*owners) +
+                            ": Only one reference can have Controller set to true. Found \"true\" "
+                            "in references for " +
+                            first_controller + " and " + own});
+    }
+    if (first_controller.empty()) first_controller = own;
   }
 }
 
-void check_finalizers(const json::object& metadata, Causes& causes) {
+bool is_standard_finalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
+void check_finalizers(const Resource& resource, const json::object& metadata, Causes& causes) {
   const json::array* finalizers = find_array(metadata, "finalizers");
   if (!finalizers) return;
   for (const json::value& finalizer : *finalizers) {
@@ -197,6 +213,14 @@ void check_finalizers(const json::object& metadata, Causes& causes) {
     if (const std::string why = qualified_name_fault(name); !why.empty()) {
       causes.push_back({"metadata.finalizers", invalid_value(name, why)});
     }
+  }
+  for (std::size_t i = 0; !resource.is_custom && i < finalizers->size(); ++i) {
+    const std::string_view name = view((*finalizers)[i].get_string());
+    if (name.find('/') != std::string_view::npos || is_standard_finalizer(name)) continue;
+    causes.push_back(
+        {"metadata.finalizers[" + std::to_string(i) + "]",
+         invalid_value(name,
+                       "name is neither a standard finalizer name nor is it fully qualified")});
   }
 }
 
@@ -263,6 +287,25 @@ base::Result<json::object> read_metadata(const json::object& body,
   return metadata;
 }
 
+std::vector<std::string> drop_double_owners(json::object& metadata) {
+  std::vector<std::string> twice;
+  json::value* member = metadata.if_contains("ownerReferences");
+  if (!member) return twice;
+  std::set<std::string> seen;
+  json::array kept;
+  for (json::value& reference : member->get_array()) {
+    std::string uid(find_text(reference.get_object(), "uid"));
+    const bool is_new = uid.empty() || seen.insert(uid).second;
+    if (is_new) {
+      kept.push_back(std::move(reference));
+    } else {
+      twice.push_back(std::move(uid));
+    }
+  }
+  *member = std::move(kept);
+  return twice;
+}
+
 std::vector<base::FieldCause> check_metadata(const Resource& resource,
                                              const json::object& metadata) {
   Causes causes;
@@ -273,7 +316,7 @@ std::vector<base::FieldCause> check_metadata(const Resource& resource,
   check_labels(metadata, causes);
   check_annotations(metadata, causes);
   check_owners(metadata, causes);
-  check_finalizers(metadata, causes);
+  check_finalizers(resource, metadata, causes);
   return causes;
 }
 

@@ -24,11 +24,15 @@ namespace agenttier::store {
 
 inline constexpr std::size_t kAnnotationsBytesMax = 256 * 1024;
 inline constexpr std::size_t kGeneratedSuffixLength = 5;
+inline constexpr std::size_t kGeneratedNameMax = 63;  // whatever the kind's own limit
 
 // The metadata of a body, each known field of its right type; unknown fields and nulls are removed.
 // kInvalid ("BadRequest") names a field of a wrong type.
 base::Result<json::object> read_metadata(const json::object& body,
                                          std::vector<std::string>* unknown);
+
+// Keeps each owner once; gives the uids that came more than once.
+std::vector<std::string> drop_double_owners(json::object& metadata);
 
 // Faults of names, labels, annotations, owner references and finalizers.
 std::vector<base::FieldCause> check_metadata(const Resource& resource,

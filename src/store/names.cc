@@ -39,28 +39,32 @@ bool is_name_part(std::string_view text) {
 }
 
 std::string too_long(std::size_t limit) {
-  return "must be no more than " + std::to_string(limit) + " bytes";
+  return "must be no more than " + std::to_string(limit) + " characters";
 }
 
 constexpr std::string_view kSubdomainFault =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'example.com')";
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr std::string_view kLabelFault =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must start and end with an alphanumeric character (e.g. 'my-name', or '123-abc')";
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kServiceLabelFault =
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name', or 'abc-123')";
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kNamePartFault =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName', or 'my.name', or '123-abc')";
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 constexpr std::string_view kLabelValueFault =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue', or 'my_value', "
-    "or '12345')";
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 constexpr std::string_view kDataKeyFault =
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
-    "'key.name', or 'KEY_NAME', or 'key-name')";
+    "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 }  // namespace
 
@@ -71,7 +75,9 @@ std::string name_fault(NameRule rule, std::string_view name) {
     case NameRule::kSubdomain:
       return is_subdomain(name) ? "" : std::string(kSubdomainFault);
     case NameRule::kLabel:
-      return is_dns_label(name) ? "" : std::string(kLabelFault);
+      if (is_dns_label(name)) return "";
+      return name.find('.') == std::string_view::npos ? std::string(kLabelFault)
+                                                      : "must not contain dots";
     case NameRule::kServiceLabel:
       return is_dns_label(name) && is_lower(name.front()) ? "" : std::string(kServiceLabelFault);
   }

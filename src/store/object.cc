@@ -28,7 +28,8 @@ std::vector<std::string> fields_of(const Resource& resource, const json::object&
   std::vector<std::string> fields;
   fields.reserve(resource.fields.size());
   for (const SelectableField& field : resource.fields) {
-    const json::value* found = find_path(value, field.path);
+    const bool elsewhere = !field.value_path.empty();
+    const json::value* found = find_path(value, elsewhere ? field.value_path : field.path);
     fields.push_back(found ? scalar_text(*found) : std::string(field.absent));
   }
   return fields;
@@ -86,7 +87,9 @@ json::object parse_object(const StoredObject& object) {
 
 ObjectPtr at_version(const StoredObject& object, std::uint64_t version) {
   json::object value = parse_object(object);
-  object_at(value, "metadata")["resourceVersion"] = std::to_string(version);
+  json::object& metadata = object_at(value, "metadata");
+  metadata["resourceVersion"] = std::to_string(version);
+  if (version == 0) metadata.erase("resourceVersion");
   return make_object({object.resource, object.row, version, object.written_at}, value);
 }
 

@@ -48,7 +48,8 @@ ObjectPtr make_object(const ObjectIdentity& identity, const json::object& value)
 // From a text that was stored before; kInternal if it is not an object with metadata.
 base::Result<ObjectPtr> restore_object(const ObjectIdentity& identity, std::string text);
 json::object parse_object(const StoredObject& object);
-// The same object as seen at another version: what the event of a deletion carries.
+// The same object as seen at another version: what the event of a deletion carries. 0: at none, as
+// one that was not written.
 ObjectPtr at_version(const StoredObject& object, std::uint64_t version);
 
 enum class ChangeKind : std::uint8_t { kAdded, kModified, kDeleted };

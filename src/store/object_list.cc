@@ -115,6 +115,7 @@ class ListReader final : public http::BodyReader {
 std::string list_head(const Resource& resource, const ListPage& page) {
   json::object metadata{{"resourceVersion", std::to_string(page.version)}};
   if (!page.continue_token.empty()) metadata["continue"] = page.continue_token;
+  if (page.remaining > 0) metadata["remainingItemCount"] = page.remaining;
   return "{\"kind\":\"" + std::string(resource.type.kind) + "List\",\"apiVersion\":\"" +
          resource.api_version() + "\",\"metadata\":" + json::serialize(metadata) + ",\"items\":[";
 }
@@ -130,6 +131,7 @@ base::Result<ListPage> list_objects(const ObjectTable& table, const WatchHistory
   }
   ListPage page{{}, start.version, ""};
   bool more = false;
+  const bool counts = query.selector.selects_all();
   visit_merged(table.of(*query.resource), undo, {start.ns, start.name},
                [&](const ObjectPtr& object) {
                  if (!query.ns.empty() && object->ns != query.ns) return false;
@@ -137,7 +139,8 @@ base::Result<ListPage> list_objects(const ObjectTable& table, const WatchHistory
                    return true;
                  more = query.limit > 0 && page.items.size() == query.limit;
                  if (!more) page.items.push_back(object);
-                 return !more;
+                 if (more && counts) ++page.remaining;
+                 return !more || counts;
                });
   if (more) {
     const StoredObject& last = *page.items.back();

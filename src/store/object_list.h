@@ -31,6 +31,7 @@ struct ListPage {
   std::vector<ObjectPtr> items;
   std::uint64_t version;
   std::string continue_token;  // empty on the last page
+  std::size_t remaining = 0;   // after this page; counted for a list of all
 };
 
 base::Result<ListPage> list_objects(const ObjectTable& table, const WatchHistory& history,

@@ -38,7 +38,7 @@ void mark_deleting(const Resource& resource, json::object& value, base::WallTime
   if (is_new || grace < number_at(value, "metadata.deletionGracePeriodSeconds", 0)) {
     metadata["deletionTimestamp"] = base::format_rfc3339(now + std::chrono::seconds(grace));
   }
-  metadata["deletionGracePeriodSeconds"] = grace;
+  if (&resource != &namespaces()) metadata["deletionGracePeriodSeconds"] = grace;
   if (is_new && resource.has_generation) {
     metadata["generation"] = number_at(value, "metadata.generation", 0) + 1;
   }
@@ -79,16 +79,12 @@ bool blocks(const json::object& dependent, std::string_view owner_uid) {
 base::Status ObjectRemover::check(const ObjectPtr& object, const DeleteRequest& request) const {
   const Resource& resource = *object->resource;
   if (!request.uid.empty() && request.uid != object->uid) {
-    return write_conflict(resource, object->name,
-                          "Precondition failed: UID in precondition: " + request.uid +
-                              ", UID in object meta: " + object->uid);
+    return precondition_failed(resource, object->name, "UID", request.uid, object->uid);
   }
-  if (!request.resource_version.empty() &&
-      request.resource_version != std::to_string(object->version)) {
-    return write_conflict(
-        resource, object->name,
-        "Precondition failed: ResourceVersion in precondition: " + request.resource_version +
-            ", ResourceVersion in object meta: " + std::to_string(object->version));
+  const std::string version = std::to_string(object->version);
+  if (!request.resource_version.empty() && request.resource_version != version) {
+    return precondition_failed(resource, object->name, "ResourceVersion", request.resource_version,
+                               version);
   }
   if (&resource == &namespaces() && object->name == "default") {
     return forbidden(resource, object->name, "this namespace may not be deleted");
@@ -96,9 +92,11 @@ base::Status ObjectRemover::check(const ObjectPtr& object, const DeleteRequest& 
   return {};
 }
 
-void ObjectRemover::remove(const ObjectPtr& object, const DeleteRequest& request) {
+ObjectPtr ObjectRemover::remove(const ObjectPtr& object, const DeleteRequest& request) {
+  last_ = object;
   work_.emplace_back(Removal{object->uid, request});
   run();
+  return std::exchange(last_, nullptr);
 }
 
 void ObjectRemover::run() {
@@ -133,8 +131,13 @@ void ObjectRemover::remove_one(const ObjectPtr& object, const DeleteRequest& req
   mark_deleting(resource, value, latest_.now(), grace_of(*object, value, request));
   const bool is_namespace = &resource == &namespaces();
   const bool holds = is_namespace && latest_.table().namespace_in_use(object->name);
-  if (is_complete(value) && !holds) return finish(object);
+  const bool ends = is_complete(value) && !holds;
+  // Of these, watchers hear that they end before they hear that they are gone.
+  const bool tells = &resource == &pods() || is_namespace;
+  if (ends && !tells) return finish(object);
   const ObjectPtr marked = value == before ? object : latest_.put(resource, object, value);
+  if (last_ && last_->uid == marked->uid) last_ = marked;
+  if (ends) return finish(marked);
   if (is_namespace) queue_namespace_content(object->name);
   if (has_finalizer(value, kForegroundFinalizer)) {
     queue_dependents(*marked);
@@ -246,7 +249,8 @@ void ObjectRemover::settle_after_write(const ObjectPtr& object) {
   const bool is_namespace = object->resource == &namespaces();
   const bool holds = is_namespace && latest_.table().namespace_in_use(object->name);
   if (is_complete(value) && !holds) {
-    finish(object);
+    latest_.erase_written(object);
+    work_.emplace_back(Gone{object});
   } else if (!owned && !has_living_owner(value)) {
     work_.emplace_back(Removal{object->uid, {}});
   }

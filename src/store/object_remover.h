@@ -31,8 +31,8 @@ class ObjectRemover {
   explicit ObjectRemover(LatestState& latest) : latest_(latest) {}
 
   base::Status check(const ObjectPtr& object, const DeleteRequest& request) const;
-  // Marks or removes the object and all that follows from it.
-  void remove(const ObjectPtr& object, const DeleteRequest& request);
+  // Marks or removes the object and all that follows from it; gives its last state.
+  ObjectPtr remove(const ObjectPtr& object, const DeleteRequest& request);
   // After a write: removes the object if it was only waiting for its finalizers, or if none of its
   // owners is there.
   void settle_after_write(const ObjectPtr& object);
@@ -65,6 +65,7 @@ class ObjectRemover {
 
   LatestState& latest_;
   std::deque<Work> work_;
+  ObjectPtr last_;  // of what is removed by request
 };
 
 }  // namespace agenttier::store

@@ -1,6 +1,7 @@
 #include "store/object_writer.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "store/api_error.h"
@@ -51,13 +52,27 @@ std::vector<std::string> shape(const Resource& resource, json::object& object) {
   return unknown;
 }
 
-base::Status check_unknown(const WriteOptions& options, const std::vector<std::string>& unknown) {
+base::Status check_unknown(const Resource& resource, const WriteOptions& options,
+                           std::vector<std::string>& unknown) {
+  std::sort(unknown.begin(), unknown.end());
   if (options.field_validation != FieldValidation::kStrict || unknown.empty()) return {};
   std::string list;
   for (const std::string& field : unknown) {
     list += (list.empty() ? "unknown field \"" : ", unknown field \"") + field + "\"";
   }
-  return bad_request("strict decoding error: " + list);
+  const std::string kind(resource.type.kind);
+  return bad_request(kind + " in version \"" + std::string(resource.type.version) +
+                     "\" cannot be handled as a " + kind + ": strict decoding error: " + list);
+}
+
+void keep_owners_once(json::object& metadata, WriteOutcome& outcome) {
+  std::string list;
+  for (const std::string& uid : drop_double_owners(metadata)) {
+    list += (list.empty() ? "" : ", ") + uid;
+  }
+  if (list.empty()) return;
+  outcome.notices.push_back("metadata.ownerReferences names an owner twice; it is kept once: " +
+                            list);
 }
 
 // Whether all but metadata and status is equal: what the generation counts.
@@ -76,14 +91,18 @@ bool same_intent(const json::object& before, const json::object& after) {
 Causes check_new_finalizers(const json::object& before, const json::object& after) {
   if (!is_deleting(before)) return {};
   const auto old_names = finalizers_of(before);
-  for (const std::string& name : finalizers_of(after)) {
-    if (std::find(old_names.begin(), old_names.end(), name) != old_names.end()) continue;
-    return {{"metadata.finalizers",
-             "Forbidden: no new finalizers can be added if the object is being deleted, found new "
-             "finalizer \"" +
-                 name + "\""}};
+  std::set<std::string> added;
+  for (std::string& name : finalizers_of(after)) {
+    const bool is_old = std::find(old_names.begin(), old_names.end(), name) != old_names.end();
+    if (!is_old) added.insert(std::move(name));
   }
-  return {};
+  if (added.empty()) return {};
+  std::string list;
+  for (const std::string& name : added) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  return {{"metadata.finalizers",
+           "Forbidden: no new finalizers can be added if the object is being deleted, found new "
+           "finalizers []string{" +
+               list + "}"}};
 }
 
 void bump_generation(json::object& object) {
@@ -94,7 +113,7 @@ void bump_generation(json::object& object) {
 
 base::Status check_place(const ObjectPlace& place, const json::object& metadata) {
   const std::string_view ns = find_text(metadata, "namespace");
-  if (!ns.empty() && ns != place.ns) {
+  if (place.resource->type.namespaced && !ns.empty() && ns != place.ns) {
     return bad_request(
         "the namespace of the provided object does not match the namespace sent on the request");
   }
@@ -127,9 +146,7 @@ base::Result<std::string> ObjectWriter::choose_name(const ObjectPlace& place,
     if (latest_.find(*place.resource, place.ns, name)) return already_exists(*place.resource, name);
     return name;
   }
-  const std::size_t prefix_max =
-      (place.resource->name_rule == NameRule::kSubdomain ? kSubdomainMax : kLabelMax) -
-      kGeneratedSuffixLength;
+  constexpr std::size_t prefix_max = kGeneratedNameMax - kGeneratedSuffixLength;
   const std::string prefix(find_text(metadata, "generateName").substr(0, prefix_max));
   for (int i = 0; i < kGeneratedNameTries; ++i) {
     std::string generated = prefix + latest_.random().suffix(kGeneratedSuffixLength);
@@ -171,6 +188,7 @@ base::Result<WriteOutcome> ObjectWriter::create(const ObjectPlace& place, json::
   WriteOutcome outcome;
   AT_OK(check_type(resource, body));
   AT_TRY(json::object metadata, read_metadata(body, &outcome.unknown_fields));
+  keep_owners_once(metadata, outcome);
   AT_OK(check_place(place, metadata));
   if (!find_text(metadata, "resourceVersion").empty()) {
     return bad_request("resourceVersion should not be set on objects to be created");
@@ -191,7 +209,7 @@ base::Result<WriteOutcome> ObjectWriter::create(const ObjectPlace& place, json::
     outcome.unknown_fields.push_back(std::move(field));
   }
   apply_first_status(resource, object);
-  AT_OK(check_unknown(options, outcome.unknown_fields));
+  AT_OK(check_unknown(resource, options, outcome.unknown_fields));
   AT_OK(check_object(resource, object, {}));
   AT_TRY(outcome.object, finish(resource, nullptr, std::move(object), options));
   return outcome;
@@ -242,28 +260,36 @@ base::Status ObjectWriter::check_preconditions(const ObjectPtr& before, Verb ver
   return {};
 }
 
+// The object with the part that is written from the body, and the rest as it was.
+json::object ObjectWriter::written_part(const json::object& before, Part part,
+                                        const Resource& resource, json::object metadata,
+                                        json::object body) {
+  const json::object& old_metadata = before.at("metadata").get_object();
+  json::object changed = updated_metadata(old_metadata, std::move(metadata));
+  if (part == Part::kMain) {
+    return assemble(resource, std::move(changed), std::move(body), before.if_contains("status"));
+  }
+  // With their status, kinds of Kubernetes take metadata too.
+  if (resource.is_custom) changed = old_metadata;
+  return assemble(resource, std::move(changed), before, body.if_contains("status"));
+}
+
 base::Result<WriteOutcome> ObjectWriter::write(const ObjectPtr& before, Part part, Verb verb,
                                                json::object body, const WriteOptions& options) {
   const Resource& resource = *before->resource;
   WriteOutcome outcome;
   AT_OK(check_type(resource, body));
   AT_TRY(json::object metadata, read_metadata(body, &outcome.unknown_fields));
+  keep_owners_once(metadata, outcome);
   AT_OK(check_place({&resource, before->ns, before->name}, metadata));
   AT_OK(check_preconditions(before, verb, metadata));
   const json::object old_object = parse_object(*before);
-  const json::object& old_metadata = old_object.at("metadata").get_object();
-  json::object object;
-  if (part == Part::kMain) {
-    object = assemble(resource, updated_metadata(old_metadata, std::move(metadata)),
-                      std::move(body), old_object.if_contains("status"));
-  } else {
-    json::object rest = old_object;
-    object = assemble(resource, old_metadata, std::move(rest), body.if_contains("status"));
-  }
+  json::object object =
+      written_part(old_object, part, resource, std::move(metadata), std::move(body));
   for (std::string& field : shape(resource, object)) {
     outcome.unknown_fields.push_back(std::move(field));
   }
-  AT_OK(check_unknown(options, outcome.unknown_fields));
+  AT_OK(check_unknown(resource, options, outcome.unknown_fields));
   outcome.object = before;
   if (object == old_object) return outcome;
   Causes causes = check_new_finalizers(old_object, object);

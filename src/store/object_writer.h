@@ -36,6 +36,7 @@ struct ObjectPlace {
 struct WriteOutcome {
   ObjectPtr object;
   std::vector<std::string> unknown_fields;
+  std::vector<std::string> notices;  // what else the client should know
 };
 
 class ObjectWriter {
@@ -63,6 +64,8 @@ class ObjectWriter {
                                    const WriteOptions& options);
   base::Status check_preconditions(const ObjectPtr& before, Verb verb,
                                    const json::object& metadata) const;
+  static json::object written_part(const json::object& before, Part part, const Resource& resource,
+                                   json::object metadata, json::object body);
   base::Status check_object(const Resource& resource, const json::object& object,
                             std::vector<base::FieldCause> causes) const;
   base::Result<ObjectPtr> finish(const Resource& resource, const ObjectPtr& before,

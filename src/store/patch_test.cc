@@ -66,11 +66,13 @@ TEST(JsonPatch, ReadsEscapedNames) {
 
 TEST(JsonPatch, RefusesWhatIsNoPatch) {
   for (const char* patch :
-       {"{}", "[1]", R"([{"op":"add"}])", R"([{"op":"add","path":"a","value":1}])",
-        R"([{"op":"grow","path":"/a","value":1}])", R"([{"op":"add","path":"/a"}])"}) {
+       {"{}", "[1]", R"([{"op":"add","path":"a","value":1}])", R"([{"op":"add","path":"/a"}])"}) {
     EXPECT_EQ(by_json("{}", patch), "400") << patch;
   }
-  EXPECT_EQ(by_json("{}", R"([{"op":"remove","path":"/a"}])"), "422");
+  for (const char* patch : {R"([{"op":"add"}])", R"([{"op":"grow","path":"/a","value":1}])",
+                            R"([{"op":"remove","path":"/a"}])"}) {
+    EXPECT_EQ(by_json("{}", patch), "422") << patch;
+  }
 }
 
 TEST(JsonPatch, CannotGrowWithoutBound) {
@@ -93,7 +95,21 @@ TEST(MergePatch, FollowsTheRfc) {
 TEST(StrategicMerge, MergesContainersByName) {
   EXPECT_EQ(by_strategy(R"({"containers":[{"name":"a","image":"x","tty":true},{"name":"b"}]})",
                         R"({"containers":[{"name":"a","image":"y"},{"name":"c"}]})"),
-            R"({"containers":[{"name":"a","image":"y","tty":true},{"name":"b"},{"name":"c"}]})");
+            R"({"containers":[{"name":"a","image":"y","tty":true},{"name":"c"},{"name":"b"}]})");
+}
+
+// As a kube-apiserver does: what the patch names in its order, the others where they were.
+TEST(StrategicMerge, NewElementsComeFirst) {
+  EXPECT_EQ(by_strategy(R"({"volumes":[{"name":"a"},{"name":"b"},{"name":"c"}]})",
+                        R"({"volumes":[{"name":"d"},{"name":"c"}]})"),
+            R"({"volumes":[{"name":"d"},{"name":"a"},{"name":"b"},{"name":"c"}]})");
+}
+
+TEST(StrategicMerge, AnOrderHoldsOthersWhereTheyWere) {
+  EXPECT_EQ(by_strategy(R"({"volumes":[{"name":"d"},{"name":"a"},{"name":"c"},{"name":"b"}]})",
+                        R"({"$setElementOrder/volumes":[{"name":"b"},{"name":"e"},{"name":"a"}],)"
+                        R"("volumes":[{"name":"e"}]})"),
+            R"({"volumes":[{"name":"d"},{"name":"c"},{"name":"b"},{"name":"e"},{"name":"a"}]})");
 }
 
 TEST(StrategicMerge, MergesConditionsByType) {
@@ -107,7 +123,7 @@ TEST(StrategicMerge, KnowsThePortsOfContainersAndOfServices) {
                         R"({"ports":[{"containerPort":80,"protocol":"TCP"}]})"),
             R"({"ports":[{"containerPort":80,"name":"w","protocol":"TCP"}]})");
   EXPECT_EQ(by_strategy(R"({"ports":[{"port":80}]})", R"({"ports":[{"port":81}]})"),
-            R"({"ports":[{"port":80},{"port":81}]})");
+            R"({"ports":[{"port":81},{"port":80}]})");
 }
 
 TEST(StrategicMerge, ReplacesOtherLists) {
@@ -118,7 +134,7 @@ TEST(StrategicMerge, ReplacesOtherLists) {
 
 TEST(StrategicMerge, AddsFinalizersAndTakesThemAway) {
   EXPECT_EQ(by_strategy(R"({"finalizers":["a"]})", R"({"finalizers":["b","a"]})"),
-            R"({"finalizers":["a","b"]})");
+            R"({"finalizers":["b","a"]})");
   EXPECT_EQ(by_strategy(R"({"finalizers":["a","b"]})",
                         R"({"$deleteFromPrimitiveList/finalizers":["a"]})"),
             R"({"finalizers":["b"]})");

@@ -17,7 +17,7 @@ std::vector<SelectableField> event_fields() {
           {"involvedObject.fieldPath"},
           {"reason"},
           {"reportingComponent"},
-          {"source.component"},
+          {"source", "", "source.component"},
           {"type"}};
 }
 
@@ -54,6 +54,8 @@ Resource cluster_templates() {
 
 Resource pod_resource() {
   Resource resource = core("pods", "Pod", "pod", {"po"});
+  resource.categories = {"all"};
+  resource.shows_deleted_object = true;
   resource.has_status = true;
   resource.has_generation = true;
   resource.fields = {{"spec.nodeName"},
@@ -70,6 +72,7 @@ Resource pod_resource() {
 Resource volume_claims() {
   Resource resource =
       core("persistentvolumeclaims", "PersistentVolumeClaim", "persistentvolumeclaim", {"pvc"});
+  resource.shows_deleted_object = true;
   resource.has_status = true;
   return resource;
 }
@@ -91,6 +94,8 @@ Resource namespace_resource() {
   resource.type.namespaced = false;
   resource.name_rule = NameRule::kLabel;
   resource.has_status = true;
+  resource.deletes_collection = false;
+  resource.shows_deleted_object = true;
   resource.fields = {{"status.phase"}};
   return resource;
 }
@@ -107,6 +112,8 @@ Resource node_resource() {
 Resource services() {
   Resource resource = core("services", "Service", "service", {"svc"});
   resource.name_rule = NameRule::kServiceLabel;
+  resource.categories = {"all"};
+  resource.shows_deleted_object = true;
   resource.has_status = true;
   resource.fields = {{"spec.clusterIP"}, {"spec.type"}};
   return resource;

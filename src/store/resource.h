@@ -27,6 +27,7 @@ enum class NameRule : std::uint8_t {
 struct SelectableField {
   std::string_view path;
   std::string_view absent = "";
+  std::string_view value_path = "";  // where the value is, if it is elsewhere
 };
 
 struct Resource {
@@ -34,12 +35,15 @@ struct Resource {
   api::ResourceType type;
   std::string_view singular;
   std::vector<std::string_view> short_names;
+  std::vector<std::string_view> categories = {};
   NameRule name_rule = NameRule::kSubdomain;
   bool is_custom = false;   // ours: unknown fields are pruned, an update must give its version
   bool has_status = false;  // status is written through the subresource alone
   bool has_generation =
       false;  // generation counts the changes of what is neither metadata nor status
   bool keeps_status_on_create = false;
+  bool deletes_collection = true;       // all at once, by a DELETE of the collection
+  bool shows_deleted_object = false;    // a deletion answers the object, not a Status
   std::vector<SelectableField> fields;  // besides metadata.name and metadata.namespace
 
   std::string api_version() const;  // "v1", "agenttier.io/v1alpha1"

@@ -53,19 +53,27 @@ std::string_view field_value(const StoredObject& object, std::string_view path) 
   return {};
 }
 
+base::Error unsupported_field(const Resource& resource, std::string_view path) {
+  if (resource.fields.empty() && !resource.is_custom) {
+    return bad_request("\"" + std::string(path) +
+                       "\" is not a known field selector: only \"metadata.name\", "
+                       "\"metadata.namespace\"");
+  }
+  return bad_request("field label not supported: " + std::string(path));
+}
+
 base::Result<FieldRequirement> parse_field_term(const Resource& resource, std::string_view term) {
   const std::size_t at = term.find('=');
   if (at == std::string_view::npos || at == 0) {
-    return bad_request("invalid fieldSelector \"" + std::string(term) +
-                       "\": expected field=value or field!=value");
+    return bad_request("invalid selector: '" + std::string(term) + "'; can't understand '" +
+                       std::string(term) + "'");
   }
   const bool differs = term[at - 1] == '!';
   const std::string_view path = trim(term.substr(0, differs ? at - 1 : at));
   std::string_view value = term.substr(at + 1);
   if (value.starts_with('=')) value.remove_prefix(1);
   if (!is_selectable(resource, path)) {
-    return bad_request("field label not supported: " + std::string(path) + " of " +
-                       qualified_plural(resource));
+    return unsupported_field(resource, path);
   }
   using Op = FieldRequirement::Operator;
   return FieldRequirement{std::string(path), differs ? Op::kNotEqual : Op::kEqual,

@@ -148,8 +148,31 @@ TEST_F(ListTest, CanShowTheStateOfAnEarlierVersion) {
             (Names{"a", "b"}));
 }
 
-TEST_F(ListTest, AVersionOfTheFutureIsGone) {
-  EXPECT_EQ(get(std::string(kMaps) + "?resourceVersion=999999").status, 410);
+TEST_F(ListTest, AVersionOfTheFutureIsWorthAnotherTry) {
+  const Reply reply = get(std::string(kMaps) + "?resourceVersion=999999");
+  EXPECT_EQ(reply.status, 504);
+  EXPECT_EQ(reply.at("reason"), "Timeout");
+  EXPECT_EQ(reply.at("details.retryAfterSeconds"), "1");
+}
+
+TEST_F(ListTest, APageSaysHowManyAreLeft) {
+  create({"a", "b", "c"});
+  EXPECT_EQ(get(std::string(kMaps) + "?limit=1").at("metadata.remainingItemCount"), "2");
+  EXPECT_EQ(get(std::string(kMaps) + "?limit=3").at("metadata.remainingItemCount"), "");
+}
+
+TEST_F(ListTest, ParametersThatDoNotGoTogetherAreRefused) {
+  for (const std::string query :
+       {"resourceVersionMatch=Exact", "resourceVersion=0&resourceVersionMatch=Exact",
+        "resourceVersion=1&resourceVersionMatch=Nearly", "sendInitialEvents=true",
+        "watch=true&sendInitialEvents=true", "watch=true&resourceVersionMatch=NotOlderThan"}) {
+    const Reply reply = get(std::string(kMaps) + "?" + query);
+    EXPECT_EQ(reply.status, 422) << query;
+    EXPECT_EQ(reply.at("details.kind"), "ListOptions") << query;
+  }
+  create({"a", "b"});
+  const std::string token = get(std::string(kMaps) + "?limit=1").at("metadata.continue");
+  EXPECT_EQ(get(std::string(kMaps) + "?resourceVersion=1&continue=" + token).status, 400);
 }
 
 TEST_F(ListTest, AListOfManyMegabytesIsWhole) {

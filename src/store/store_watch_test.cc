@@ -110,11 +110,41 @@ TEST_F(WatchTest, SelectsByFields) {
   EXPECT_EQ(next(watch), "ADDED a");
 }
 
-TEST_F(WatchTest, OneObjectCanBeWatchedByItsPath) {
-  TestWatch watch = this->watch(kMaps / "b" + "?watch=true");
+TEST_F(WatchTest, OneObjectIsWatchedByItsName) {
+  TestWatch watch = this->watch(std::string(kMaps) + "?watch=true&fieldSelector=metadata.name%3Db");
   post(kMaps, config_map("a"));
   post(kMaps, config_map("b"));
   EXPECT_EQ(next(watch), "ADDED b");
+  EXPECT_EQ(get(kMaps / "b" + "?watch=true").at("kind"), "ConfigMap");
+}
+
+TEST_F(WatchTest, CanLeaveOutWhatIsThere) {
+  post(kMaps, config_map("a"));
+  TestWatch watch = this->watch(
+      std::string(kMaps) + "?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  post(kMaps, config_map("b"));
+  EXPECT_EQ(next(watch), "ADDED b");
+}
+
+TEST_F(WatchTest, TheEndOfTheLastFinalizerIsOneEvent) {
+  post(kMaps, config_map("a", {{"metadata", {{"finalizers", {"a.b/c"}}}}}));
+  TestWatch watch = this->watch(std::string(kMaps) + "?watch=true");
+  EXPECT_EQ(next(watch), "ADDED a");
+  remove(kMaps / "a");
+  merge(kMaps / "a", {{"metadata", {{"finalizers", nullptr}}}});
+  EXPECT_EQ(next(watch), "MODIFIED a");
+  EXPECT_EQ(next(watch), "DELETED a");
+}
+
+TEST_F(WatchTest, OfAPodTheMarkIsToldBeforeTheEnd) {
+  post(kPods, pod("a"));
+  TestWatch watch = this->watch(std::string(kPods) + "?watch=true");
+  EXPECT_EQ(next(watch), "ADDED a");
+  const Reply reply = remove(kPods / "a");
+  EXPECT_EQ(reply.at("kind"), "Pod");
+  EXPECT_NE(reply.at("metadata.deletionTimestamp"), "");
+  EXPECT_EQ(next(watch), "MODIFIED a");
+  EXPECT_EQ(next(watch), "DELETED a");
 }
 
 TEST_F(WatchTest, AWriteWithoutChangeIsNoEvent) {

@@ -334,14 +334,16 @@ TEST_F(StoreTest, AnUnknownFieldOfOurKindsIsDroppedWithAWarning) {
 TEST_F(StoreTest, AnUnknownFieldCannotBreakTheWarningHeader) {
   const Reply reply = post(kSandboxes, sandbox("a", {{"a\r\nSet-Cookie: x\"", 1}}));
   EXPECT_EQ(*reply.headers.find("Warning"),
-            "299 - \"unknown field \\\"spec.a??Set-Cookie: x?\\\"\"");
+            "299 - \"unknown field \\\"spec.a??Set-Cookie: x\\\"\\\"\"");
 }
 
 TEST_F(StoreTest, AnUnknownFieldIsAnErrorInStrictMode) {
   const Reply reply =
       post(std::string(kSandboxes) + "?fieldValidation=Strict", sandbox("a", {{"modes", "code"}}));
   EXPECT_EQ(reply.status, 400);
-  EXPECT_EQ(reply.at("message"), "strict decoding error: unknown field \"spec.modes\"");
+  EXPECT_EQ(reply.at("message"),
+            "Sandbox in version \"v1alpha1\" cannot be handled as a Sandbox: strict decoding "
+            "error: unknown field \"spec.modes\"");
 }
 
 TEST_F(StoreTest, KindsOfKubernetesKeepFieldsThatThisProgramDoesNotKnow) {
@@ -380,9 +382,10 @@ TEST_F(StoreTest, APodNeedsContainersWithNamesAndImages) {
 }
 
 TEST_F(StoreTest, APodsMountNeedsItsVolume) {
-  const json::object container{{"name", "main"},
-                               {"image", "busybox"},
-                               {"volumeMounts", json::array{json::object{{"name", "disk"}}}}};
+  const json::object container{
+      {"name", "main"},
+      {"image", "busybox"},
+      {"volumeMounts", json::array{json::object{{"name", "disk"}, {"mountPath", "/d"}}}}};
   EXPECT_EQ(post(kPods, pod("a", {{"containers", json::array{container}}})).causes(),
             Causes{"spec.containers[0].volumeMounts[0].name: Not found: \"disk\""});
 }
@@ -439,9 +442,13 @@ TEST_F(StoreTest, ReachesEveryKindUnderItsPath) {
   }
 }
 
+TEST_F(StoreTest, SaysThatItIsWell) {
+  for (const char* path : {"/healthz", "/livez", "/readyz"}) EXPECT_EQ(get(path).text, "ok");
+}
+
 TEST_F(StoreTest, KnowsNoOtherPaths) {
   for (const std::string path :
-       {"/", "/healthz", "/api/v2/pods", "/api/v1/widgets", "/api/v1/pods/a",
+       {"/", "/health", "/api/v2/pods", "/api/v1/widgets", "/api/v1/pods/a",
         "/api/v1/namespaces/default/nodes", "/api/v1/namespaces/default/pods/a/b/c",
         "/apis/agenttier.io/v1alpha1/pods", "/api/v1/namespaces//pods"}) {
     EXPECT_EQ(get(path).status, 404) << path;
@@ -457,13 +464,35 @@ TEST_F(StoreTest, RefusesOtherMethods) {
 
 TEST_F(StoreTest, RefusesParametersThatItDoesNotUnderstand) {
   for (const std::string query :
-       {"limit=-1", "limit=x", "watch=maybe", "resourceVersion=abc", "labelSelector=a==b==c",
+       {"limit=x", "watch=maybe", "resourceVersion=abc", "labelSelector=a==b==c",
         "fieldSelector=nonsense", "fieldSelector=spec.unknown%3Dx", "continue=!!!",
-        "resourceVersionMatch=Never"}) {
+        "includeObject=Some"}) {
     EXPECT_EQ(get(std::string(kPods) + "?" + query).status, 400) << query;
   }
-  EXPECT_EQ(post(std::string(kPods) + "?dryRun=Some", pod("a")).status, 400);
   EXPECT_EQ(get(std::string(kPods) + "?labelSelector=%zz").status, 400);
+}
+
+TEST_F(StoreTest, AFaultOfTheOptionsNamesThem) {
+  const Reply create = post(std::string(kPods) + "?dryRun=Some", pod("a"));
+  EXPECT_EQ(create.status, 422);
+  EXPECT_EQ(create.at("reason"), "Invalid");
+  EXPECT_EQ(create.at("details.kind"), "CreateOptions");
+  EXPECT_EQ(create.causes(),
+            Causes{R"(dryRun: Unsupported value: ["Some"]: supported values: "All")"});
+  post(kPods, pod("a"));
+  const Reply removal = remove(kPods / "a" + "?propagationPolicy=Sideways");
+  EXPECT_EQ(removal.at("details.kind"), "DeleteOptions");
+  const Reply twice =
+      remove(kPods / "a", {{"propagationPolicy", "Orphan"}, {"orphanDependents", true}});
+  EXPECT_EQ(twice.status, 422);
+  const std::string long_name(129, 'x');
+  EXPECT_EQ(post(std::string(kPods) + "?fieldManager=" + long_name, pod("b")).status, 422);
+}
+
+TEST_F(StoreTest, AMalformedRequestIsNotAboutAnObject) {
+  EXPECT_EQ(send("PUT", kMaps / "a", "{", "application/json").at("details"), "");
+  EXPECT_EQ(post("/api/v1/namespaces/absent/configmaps", config_map("a")).at("details.kind"),
+            "namespaces");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace agenttier::store {
 namespace {
 
+constexpr std::string_view kOrder = "$setElementOrder/";
+
 struct MergeKey {
   std::string_view list;
   std::string_view key;
@@ -106,25 +108,7 @@ bool replaces_list(const json::value& change) {
   return fields && find_text(*fields, "$patch") == "replace" && fields->size() == 1;
 }
 
-base::Result<json::value> merge_list(json::value target, std::string_view name,
-                                     const json::array& patch) {
-  if (!target.is_array()) target = json::array();
-  json::array& list = target.get_array();
-  if (is_merged_primitive(name)) {
-    for (const json::value& value : patch) {
-      if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
-    }
-    return target;
-  }
-  const std::string_view key = merge_key(name, patch);
-  if (key.empty()) return json::value(patch);
-  if (std::any_of(patch.begin(), patch.end(), replaces_list)) list.clear();
-  for (const json::value& change : patch) {
-    if (!replaces_list(change)) AT_OK(merge_element(list, key, change));
-  }
-  return target;
-}
-
+// The place of the element in a list; the list's size if it is not there.
 std::size_t rank(const json::array& order, std::string_view key, const json::value& element) {
   const json::value* own = key.empty() ? &element : key_value(element, key);
   for (std::size_t i = 0; own && i < order.size(); ++i) {
@@ -134,18 +118,66 @@ std::size_t rank(const json::array& order, std::string_view key, const json::val
   return order.size();
 }
 
-// Elements that the order does not name keep their place behind the named ones.
-void set_order(json::object& object, std::string_view name, const json::array& order) {
+// Those that `order` names in its order, and the others between them: each before the first named
+// one that it was before. What is new comes first.
+json::array in_order(const json::array& list, std::string_view key, const json::array& order,
+                     const json::array& before) {
+  std::vector<json::value> named;
+  std::vector<json::value> others;
+  for (const json::value& element : list) {
+    (rank(order, key, element) < order.size() ? named : others).push_back(element);
+  }
+  const auto by = [key](const json::array& by_list) {
+    return [&by_list, key](const json::value& a, const json::value& b) {
+      return rank(by_list, key, a) < rank(by_list, key, b);
+    };
+  };
+  std::stable_sort(named.begin(), named.end(), by(order));
+  std::stable_sort(others.begin(), others.end(), by(before));
+  json::array result;
+  auto next = others.begin();
+  for (json::value& element : named) {
+    const std::size_t place = rank(before, key, element);
+    const bool was_there = place < before.size();
+    while (was_there && next != others.end() && rank(before, key, *next) < place) {
+      result.push_back(*next++);
+    }
+    result.push_back(std::move(element));
+  }
+  result.insert(result.end(), next, others.end());
+  return result;
+}
+
+base::Result<json::value> merge_list(json::value target, std::string_view name,
+                                     const json::array& patch) {
+  if (!target.is_array()) target = json::array();
+  json::array& list = target.get_array();
+  if (is_merged_primitive(name)) {
+    const json::array before = list;
+    for (const json::value& value : patch) {
+      if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+    }
+    return json::value(in_order(list, "", patch, before));
+  }
+  const std::string_view key = merge_key(name, patch);
+  if (key.empty()) return json::value(patch);
+  if (std::any_of(patch.begin(), patch.end(), replaces_list)) list.clear();
+  const json::array before = list;
+  for (const json::value& change : patch) {
+    if (!replaces_list(change)) AT_OK(merge_element(list, key, change));
+  }
+  return json::value(in_order(list, key, patch, before));
+}
+
+void set_order(json::object& object, std::string_view name, const json::array& order,
+               const json::object& before) {
   json::value* member = object.if_contains(name);
-  json::array* list = member ? member->if_array() : nullptr;
+  const json::array* list = member ? member->if_array() : nullptr;
   if (!list) return;
   const bool primitive = order.empty() || !order.front().is_object();
   const std::string_view key = primitive ? std::string_view() : merge_key(name, *list);
-  std::vector<json::value> sorted(list->begin(), list->end());
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
-    return rank(order, key, a) < rank(order, key, b);
-  });
-  *member = json::array(sorted.begin(), sorted.end());
+  const json::array* old_list = find_array(before, name);
+  *member = in_order(*list, key, order, old_list ? *old_list : json::array());
 }
 
 void retain_keys(json::object& object, const json::array& kept) {
@@ -161,9 +193,8 @@ void apply_removal(json::object& object, std::string_view name, const json::valu
   for (const json::value& value : values.get_array()) remove_equal(member->get_array(), value);
 }
 
-void apply_directives(json::object& object, const json::object& patch) {
+void apply_directives(json::object& object, const json::object& patch, const json::object& before) {
   constexpr std::string_view kDelete = "$deleteFromPrimitiveList/";
-  constexpr std::string_view kOrder = "$setElementOrder/";
   for (const auto& [key, value] : patch) {
     const std::string_view name(key.data(), key.size());
     if (name.starts_with(kDelete)) apply_removal(object, name.substr(kDelete.size()), value);
@@ -172,7 +203,7 @@ void apply_directives(json::object& object, const json::object& patch) {
   for (const auto& [key, value] : patch) {
     const std::string_view name(key.data(), key.size());
     if (name.starts_with(kOrder) && value.is_array()) {
-      set_order(object, name.substr(kOrder.size()), value.get_array());
+      set_order(object, name.substr(kOrder.size()), value.get_array(), before);
     }
   }
 }
@@ -189,6 +220,12 @@ base::Result<json::value> merge_object(json::value target, const json::object& p
   if (directive == "delete") return json::value(json::object());
   if (!target.is_object() || directive == "replace") target = json::object();
   json::object& object = target.get_object();
+  json::object before;  // for the order of lists
+  for (const auto& [key, value] : patch) {
+    if (!std::string_view(key).starts_with(kOrder)) continue;
+    const std::string_view name = std::string_view(key).substr(kOrder.size());
+    if (const json::value* list = object.if_contains(name)) before[name] = *list;
+  }
   for (const auto& [key, change] : patch) {
     if (is_directive(key)) continue;
     if (change.is_null()) {
@@ -198,7 +235,7 @@ base::Result<json::value> merge_object(json::value target, const json::object& p
     json::value& member = object[key];
     AT_TRY(member, merge_member(std::move(member), key, change));
   }
-  apply_directives(object, patch);
+  apply_directives(object, patch, before);
   return target;
 }
 

@@ -24,7 +24,8 @@ json::object definition(std::string_view name, std::string_view type, std::strin
 json::array definitions(const Resource& resource) {
   json::array list{definition("Name", "string", "name")};
   for (const api::PrinterColumn& column : columns_of(resource)) {
-    list.push_back(definition(column.name, column.type == "date" ? "string" : column.type, ""));
+    const bool as_text = column.type == "date" && !resource.is_custom;
+    list.push_back(definition(column.name, as_text ? "string" : column.type, ""));
   }
   return list;
 }
@@ -41,30 +42,38 @@ json::value cell(const api::PrinterColumn& column, const json::object& object, b
   std::string_view path = column.json_path;
   if (path.starts_with('.')) path.remove_prefix(1);
   const json::value* value = find_path(object, path);
-  if (!value || value->is_null()) return column.type == "date" ? "<unknown>" : "";
+  if (!value || value->is_null()) return nullptr;
   if (column.type == "date") return age_cell(*value, now);
   if (value->is_object() || value->is_array()) return json::string(json::serialize(*value));
   return *value;
 }
 
-json::object row(const Resource& resource, const StoredObject& object, base::WallTime now) {
+json::value shown_object(const json::object& value, IncludeObject include) {
+  if (include == IncludeObject::kNone) return nullptr;
+  if (include == IncludeObject::kWhole) return value;
+  return json::object{{"kind", "PartialObjectMetadata"},
+                      {"apiVersion", "meta.k8s.io/v1"},
+                      {"metadata", value.at("metadata")}};
+}
+
+json::object row(const Resource& resource, const StoredObject& object,
+                 const TableOptions& options) {
   const json::object value = parse_object(object);
   json::array cells{object.name};
   for (const api::PrinterColumn& column : columns_of(resource)) {
-    cells.push_back(cell(column, value, now));
+    cells.push_back(cell(column, value, options.now));
   }
-  json::object partial{{"kind", "PartialObjectMetadata"},
-                       {"apiVersion", "meta.k8s.io/v1"},
-                       {"metadata", value.at("metadata")}};
-  return {{"cells", std::move(cells)}, {"object", std::move(partial)}};
+  return {{"cells", std::move(cells)}, {"object", shown_object(value, options.include)}};
 }
 
-json::object table(const Resource& resource, json::object metadata, json::array rows) {
-  return {{"kind", "Table"},
-          {"apiVersion", "meta.k8s.io/v1"},
-          {"metadata", std::move(metadata)},
-          {"columnDefinitions", definitions(resource)},
-          {"rows", std::move(rows)}};
+json::object table(const Resource& resource, json::object metadata, json::array rows,
+                   Columns columns) {
+  json::object table{{"kind", "Table"}, {"apiVersion", "meta.k8s.io/v1"}};
+  table["metadata"] = std::move(metadata);
+  table["columnDefinitions"] = nullptr;
+  if (columns == Columns::kTold) table["columnDefinitions"] = definitions(resource);
+  table["rows"] = std::move(rows);
+  return table;
 }
 
 }  // namespace
@@ -94,18 +103,20 @@ std::string format_age(std::chrono::seconds age) {
   return two(days / 365, "y", days % 365, "d");
 }
 
-std::string table_of(const Resource& resource, const ListPage& page, base::WallTime now) {
+std::string table_of(const Resource& resource, const ListPage& page, const TableOptions& options) {
   json::object metadata{{"resourceVersion", std::to_string(page.version)}};
   if (!page.continue_token.empty()) metadata["continue"] = page.continue_token;
+  if (page.remaining > 0) metadata["remainingItemCount"] = page.remaining;
   json::array rows;
-  for (const ObjectPtr& object : page.items) rows.push_back(row(resource, *object, now));
-  return json::serialize(table(resource, std::move(metadata), std::move(rows)));
+  for (const ObjectPtr& object : page.items) rows.push_back(row(resource, *object, options));
+  return json::serialize(table(resource, std::move(metadata), std::move(rows), options.columns));
 }
 
-std::string table_row_of(const StoredObject& object, base::WallTime now) {
+std::string table_row_of(const StoredObject& object, const TableOptions& options) {
+  const Resource& resource = *object.resource;
   json::object metadata{{"resourceVersion", std::to_string(object.version)}};
-  json::array rows{row(*object.resource, object, now)};
-  return json::serialize(table(*object.resource, std::move(metadata), std::move(rows)));
+  json::array rows{row(resource, object, options)};
+  return json::serialize(table(resource, std::move(metadata), std::move(rows), options.columns));
 }
 
 }  // namespace agenttier::store
