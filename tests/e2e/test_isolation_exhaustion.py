@@ -170,6 +170,39 @@ def resident_bytes(pid):
     raise AssertionError("no VmRSS")
 
 
+@pytest.fixture
+def flooding_template(world):
+    """A template whose own program writes without end."""
+    name = "floods"
+    reply = world.server.client().post("/templates", json={"name": name, "spec": {
+        "image": {"repository": "agenttier/minimal", "pullPolicy": "IfNotPresent"},
+        "resources": {"limits": {"memory": "256Mi", "cpu": "1"}},
+        "storage": {"size": "1Gi", "mountPath": "/workspace"},
+        "harness": {"command": ["/bin/sh", "-c", "exec yes a line of a log without an end"]}}})
+    assert reply.status_code == 201, reply.text
+    yield name
+    world.server.client().delete(f"/templates/{name}")
+
+
+LOG_BYTES_MAX = 64 << 20  # two files of 10 MiB for each container, and room to see that it ends
+
+
+def test_a_flood_of_its_own_log_is_bounded_on_disk(world, neighbour, flooding_template):
+    made = world.server.create(template=flooding_template)
+    try:
+        logs = world.server.state_dir / "sandboxes" / world.pod_uid(made) / "logs"
+
+        def written():
+            return sum(file.stat().st_size for file in logs.rglob("*.log*"))
+        eventually(lambda: written() > 5 << 20, 60, "a log that grows")
+        check_others(world, neighbour)
+        assert made.out("echo alive", timeout=15) == "alive\n"
+        eventually(lambda: len(list(logs.rglob("*.log.1"))) > 0, 120, "a log that begins anew")
+        assert written() < LOG_BYTES_MAX, f"{written() >> 20} MiB of logs"
+    finally:
+        made.delete()
+
+
 def test_streams_that_nobody_reads_keep_nobody_out(world, victim, neighbour):
     opened = []
     try:
