@@ -25,6 +25,10 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 
+// Whole years that nanoseconds since 1970 reach in 64 bits.
+constexpr int kYearMin = 1678;
+constexpr int kYearMax = 2261;
+
 constexpr std::array kUnits = {
     Unit{"ns", 1},      Unit{"us", kMicro}, Unit{"\u00b5s", kMicro}, Unit{"\u03bcs", kMicro},
     Unit{"ms", kMilli}, Unit{"s", kSecond}, Unit{"m", kMinute},      Unit{"h", kHour},
@@ -87,7 +91,7 @@ Result<WallTime> parse_rfc3339(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year(year),
                                          std::chrono::month(unsigned(month)),
                                          std::chrono::day(unsigned(day))};
-  if (!date.ok()) return bad_time(text);
+  if (!date.ok() || year < kYearMin || year > kYearMax) return bad_time(text);
   std::size_t pos = 19;
   std::int64_t nanos = 0;
   if (text[pos] == '.') {

@@ -85,7 +85,7 @@ Status write_file_unsynced(const std::string& path, std::string_view data, unsig
 }
 
 Status write_existing(const std::string& path, std::string_view data) {
-  AT_TRY(Fd file, open_file(path, O_WRONLY));
+  AT_TRY(Fd file, open_file(path, O_WRONLY | O_TRUNC));
   return write_all(file.get(), data, path);
 }
 

@@ -230,7 +230,8 @@ def small_disk(tmp_path_factory):
     run("mkfs.ext4", "-q", "-N", "65536", str(disk))
     run("mount", "-o", "loop", str(disk), str(state))
     try:
-        with Server(state) as server:
+        # A network of its own: two servers that start at once may choose the same one.
+        with Server(state, "--pod-subnet", "10.250.0.0/16") as server:
             yield server
     finally:
         run("umount", str(state))
