@@ -37,7 +37,7 @@ struct RunContainer {
   std::string bundle;  // folder with config.json; the pid file and the log are written beside it
   int stdout_fd = -1;
   int stderr_fd = -1;
-  std::vector<int> passed_fds;  // become 3, 4, ... in the container; runc only
+  std::vector<int> passed_fds;  // become 3, 4, ... in the container; not for gVisor
   // The mount namespace to start the runtime in, see gvisor_mounts.h; -1: the server's.
   int mount_namespace_fd = -1;
 };

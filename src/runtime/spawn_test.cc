@@ -12,18 +12,23 @@
 namespace agenttier::runtime {
 namespace {
 
-// What a program that was started with these entrances to groups wrote to a pipe in their place.
-std::string written_to_groups(std::size_t entrances) {
-  int ends[2];
-  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const os::Fd read_end(ends[0]);
-  os::Fd write_end(ends[1]);
+SpawnPlan plan_of_true() {
   SpawnPlan plan;
   plan.argv = {"/bin/true"};
   plan.cwd = "/";
   plan.stdin_fd = STDIN_FILENO;
   plan.stdout_fd = STDOUT_FILENO;
   plan.stderr_fd = STDERR_FILENO;
+  return plan;
+}
+
+// What a program that was started with these entrances to groups wrote to a pipe in their place.
+std::string written_to_groups(std::size_t entrances) {
+  int ends[2];
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const os::Fd read_end(ends[0]);
+  os::Fd write_end(ends[1]);
+  SpawnPlan plan = plan_of_true();
   plan.groups.assign(entrances, write_end.get());
   const auto pid = spawn(plan);
   EXPECT_TRUE(pid);
@@ -42,12 +47,7 @@ TEST(Spawn, AProgramEntersEachOfItsGroupsBeforeItRuns) {
 }
 
 TEST(Spawn, AGroupThatCannotBeEnteredDoesNotKeepAProgramFromRunning) {
-  SpawnPlan plan;
-  plan.argv = {"/bin/true"};
-  plan.cwd = "/";
-  plan.stdin_fd = STDIN_FILENO;
-  plan.stdout_fd = STDOUT_FILENO;
-  plan.stderr_fd = STDERR_FILENO;
+  SpawnPlan plan = plan_of_true();
   const os::Fd read_only(open("/dev/null", O_RDONLY | O_CLOEXEC));
   plan.groups = {read_only.get()};
   const auto pid = spawn(plan);

@@ -1,21 +1,18 @@
 """The two servers that answer the same requests: our store, and etcd with a kube-apiserver."""
 
 import base64
-import os
 import pathlib
 import secrets
 import signal
 import socket
 import ssl
 import subprocess
-import threading
-import time
 
 import httpx
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("AGENTTIER_BIN", ROOT / "build" / "test" / "bin"))
+from harness import BIN, ROOT, eventually
+
 CRDS = ROOT / "charts" / "agenttier" / "crds"
 BUILD = ROOT / "tests" / "cluster" / "build_kubernetes.sh"
 START_SECONDS = 90
@@ -24,18 +21,6 @@ WATCH_EVENTS = 200  # that our store remembers of each kind
 BOOKMARK_MILLISECONDS = 500
 SANDBOXES = "/apis/agenttier.io/v1alpha1/namespaces/default/sandboxes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-
-
-def eventually(check, seconds=30.0, what="the expected state"):
-    """Returns the first true value of check(); fails after the time limit with the last value."""
-    pause = threading.Event()
-    end = time.monotonic() + seconds
-    while True:
-        value = check()
-        if value:
-            return value
-        assert time.monotonic() < end, f"{what} did not come within {seconds} s; last: {value!r}"
-        pause.wait(0.05)
 
 
 def free_ports(count):

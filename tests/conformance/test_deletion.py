@@ -3,7 +3,7 @@
 import pytest
 from client import causes, summary
 from kinds import CLUSTER_TEMPLATE, CONFIG_MAP, NAMESPACE, POD, SANDBOX, SECRET, TEMPLATE, object_of, unique
-from servers import eventually
+from harness import eventually
 
 HOLD = {"finalizers": ["example.com/hold"]}
 GC_SECONDS = 60
